@@ -1,0 +1,63 @@
+#pragma once
+// Case files: portable problems with what is expected of them. property_tests/vectors/cases.schema.json says the format
+// exactly; property_tests/vectors/README.md says it in words.
+
+#include "property_tests/harness/remap_case.h"
+#include "spec/rules.h"
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace slotproof::harness {
+
+struct ExpectedRemap {
+  OwnedMatrix out;                                  // [T, K]
+  std::optional<std::vector<int32_t>> valid_counts;
+};
+struct ExpectedView {
+  int64_t num_rows = 0;
+  int64_t block_stride_rows = 0;
+  std::optional<std::vector<int64_t>> gap_rows;
+};
+struct ExpectedLocalLengths {
+  std::vector<int32_t> local_lengths;
+};
+struct ExpectedRefusal {
+  std::optional<spec::Rule> rule;  // absent: any
+};
+
+struct LocalLengthProblem {
+  std::vector<int32_t> lengths;
+  spec::RankOwnership dcp;
+};
+
+// std::monostate: a problem without an expectation, which a counterexample may be.
+using Expectation = std::variant<std::monostate, ExpectedRemap, ExpectedView, ExpectedLocalLengths, ExpectedRefusal>;
+
+struct Case {
+  std::string id;
+  std::string kind;    // group, for reading
+  std::string report;  // where it was first seen, for reading
+  std::string note;
+  std::variant<RemapCase, spec::FlatRowViewProblem, LocalLengthProblem> problem;
+  Expectation expected;
+};
+
+struct CaseFile {
+  std::vector<Case> cases;
+  std::string error;  // empty where the file was read; else what is wrong and where: "cases[3] (id R6-edge): problem.block_size: ..."
+};
+
+CaseFile read_cases(const std::filesystem::path& path);
+CaseFile parse_cases(const std::string& text);  // never throws, whatever the bytes
+nlohmann::ordered_json to_json(const Case& value);
+// One case a line, in the order given; ends with a newline.
+std::string write_cases(const std::vector<Case>& cases);
+// Returns an error message, empty where written. Writes to a temporary name first, so a reader never sees half a file.
+std::string save_cases(const std::filesystem::path& path, const std::vector<Case>& cases);
+
+}  // namespace slotproof::harness
