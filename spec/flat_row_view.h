@@ -21,7 +21,7 @@ struct ViewRefusal {
 };
 std::optional<ViewRefusal> refusal_of(const FlatRowViewProblem& problem);
 
-// The view of a problem that is not refused, found by walking the cache's rows in memory.
+// The view of a problem that is not refused, L included.
 FlatRowView flat_row_view(const FlatRowViewProblem& problem);
 
 // Rows in [0, num_rows) that belong to others (V5), ascending. Costs a step a row: for small caches.

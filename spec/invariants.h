@@ -4,6 +4,7 @@
 #include "spec/problem.h"
 #include "spec/rules.h"
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,7 @@ enum class Invariant : uint8_t {
   kWorkspaceMapping,
   kArgumentValidation,
 };
+inline constexpr std::size_t kNumInvariants = 16;
 
 // Memory that a run could reach: the storage of one tensor with its gaps and guard words, before and after.
 struct MemoryRegion {
@@ -75,11 +77,15 @@ struct InvariantText {
 std::span<const InvariantText> invariants();  // in the order of the enumeration
 std::string_view name_of(Invariant invariant);
 
-// Whether the problem puts the invariant to the test at all.
-bool is_exercised(Invariant invariant, const RemapProblem& problem, const RemapOutcome& outcome);
-
-// The violations of one invariant, the first kMaxViolations of them.
+// All invariants on one run of one problem.
+struct Report {
+  std::array<bool, kNumInvariants> is_exercised{};  // whether the problem put the invariant to the test at all
+  std::vector<Violation> violations;                // at most kMaxViolations of each invariant, in the order of the enumeration
+};
 inline constexpr std::size_t kMaxViolations = 8;
+Report check_all(const RemapProblem& problem, const RemapOutcome& outcome);
+
+// The violations of one invariant.
 std::vector<Violation> check(Invariant invariant, const RemapProblem& problem, const RemapOutcome& outcome);
 
 }  // namespace slotproof::spec

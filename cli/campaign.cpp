@@ -1,0 +1,202 @@
+#include "cli/campaign.h"
+
+#include "property_tests/harness/case_file.h"
+#include "property_tests/harness/shrinker.h"
+#include "spec/arguments.h"
+#include "spec/remap.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace slotproof::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using harness::Backend;
+using harness::Finding;
+using harness::RemapCase;
+using harness::Verdict;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+// Long enough for the last step of a stubborn one, short enough that nobody waits.
+constexpr double kShrinkSeconds = 8.0;
+
+// A file name of the back end's own: "plugin:build/faults/x.so" -> "x".
+std::string file_stem_of(const std::string& backend) {
+  std::string stem = backend.rfind("plugin:", 0) == 0 ? std::filesystem::path(backend.substr(7)).stem().string() : backend;
+  for (char& c : stem) {
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_') c = '_';
+  }
+  return stem;
+}
+
+harness::Case case_of(const RemapCase& remap_case, std::string id, std::string note) {
+  harness::Case value;
+  value.id = std::move(id);
+  value.kind = "counterexample";
+  value.note = std::move(note);
+  value.problem = remap_case;
+  harness::Frame frame(remap_case, 1);
+  const spec::RemapProblem problem = frame.problem();
+  if (const auto refusal = spec::refusal_of(problem)) {
+    value.expected = harness::ExpectedRefusal{refusal->rule};
+    return value;
+  }
+  const spec::ExpectedOutputs expected = spec::expected_outputs(problem);
+  harness::ExpectedRemap outputs;
+  outputs.out = harness::OwnedMatrix::filled(problem.num_tokens(), problem.topk(), 0);
+  std::copy_n(expected.slots.data(), expected.slots.size(), outputs.out.storage.begin());
+  if (remap_case.counts) outputs.valid_counts = std::vector<int32_t>(expected.valid_counts.begin(), expected.valid_counts.end());
+  value.expected = std::move(outputs);
+  return value;
+}
+
+class Campaign {
+ public:
+  Campaign(const CampaignOptions& options, std::vector<std::unique_ptr<Backend>>& backends,
+           const std::function<void(const Progress&)>& on_progress, const std::function<bool()>& should_stop)
+      : options_(options), backends_(backends), on_progress_(on_progress), should_stop_(should_stop) {
+    report_.seed = options.seed;
+    report_.first_case = report_.next_case = options.first_case;
+    for (const auto& backend : backends) {
+      BackendTally tally;
+      tally.name = backend->info().name;
+      tally.description = backend->info().description;
+      tally.level = name_of(options.level.value_or(backend->info().level));
+      report_.backends.push_back(tally);
+    }
+  }
+
+  CampaignReport run() {
+    while (!is_through()) {
+      for (size_t i = 0; i < backends_.size(); ++i) {
+        if (!report_.backends[i].counterexample) check_case(*backends_[i], report_.backends[i]);
+      }
+      ++report_.next_case;
+      if (seconds_since(last_progress_) > 0.1) tell("checking");
+    }
+    report_.seconds = seconds_since(begin_);
+    remove_case_in_flight();
+    return std::move(report_);
+  }
+
+ private:
+  bool is_through() {
+    if (should_stop_()) return report_.is_interrupted = true;
+    if (options_.num_cases && report_.next_case - options_.first_case >= *options_.num_cases) return true;
+    if (options_.seconds && seconds_since(begin_) >= *options_.seconds) return true;
+    return std::all_of(report_.backends.begin(), report_.backends.end(), [](const BackendTally& tally) { return tally.counterexample.has_value(); });
+  }
+
+  void tell(std::string activity) {
+    last_progress_ = Clock::now();
+    Progress progress;
+    progress.num_cases = report_.next_case - options_.first_case;
+    progress.seconds = seconds_since(begin_);
+    if (options_.num_cases) progress.share_done = double(progress.num_cases) / double(std::max<uint64_t>(*options_.num_cases, 1));
+    else if (options_.seconds) progress.share_done = progress.seconds / *options_.seconds;
+    int64_t num_indices = 0;
+    for (const BackendTally& tally : report_.backends) num_indices += tally.num_indices;
+    progress.indices_per_second = double(num_indices) / std::max(progress.seconds, 1e-9);
+    progress.activity = std::move(activity);
+    on_progress_(progress);
+  }
+
+  Verdict judge(Backend& backend, const RemapCase& remap_case) const {
+    return harness::judge(backend, remap_case, {options_.seed, true, &options_.accepted});
+  }
+
+  void check_case(Backend& backend, BackendTally& tally) {
+    const harness::DecoderOptions decoder{options_.level.value_or(backend.info().level), backend.info().capabilities};
+    const RemapCase remap_case = harness::draw_remap(options_.seed, report_.next_case, decoder);
+    if (backend.may_crash()) save_case_in_flight(remap_case, tally.name);
+    const auto begin = Clock::now();
+    const Verdict verdict = judge(backend, remap_case);
+    tally.seconds += seconds_since(begin);
+    if (!verdict.is_compared) {
+      ++tally.num_accepted;
+      return;
+    }
+    ++tally.num_cases;
+    ++tally.no_fault.num_exercised;
+    tally.num_indices += verdict.num_indices;
+    for (size_t i = 0; i < spec::kNumInvariants; ++i) tally.invariants[i].num_exercised += verdict.is_exercised[i];
+    for (size_t i = 0; i < harness::kNumCorners; ++i) report_.corners[i] += verdict.corners.test(i);
+    if (verdict.findings.empty()) return;
+    std::array<bool, spec::kNumInvariants> has_failed{};
+    for (const Finding& finding : verdict.findings) {
+      if (finding.violation) has_failed[size_t(finding.violation->invariant)] = true;
+      else ++tally.no_fault.num_failures;
+    }
+    for (size_t i = 0; i < spec::kNumInvariants; ++i) tally.invariants[i].num_failures += has_failed[i];
+    tally.counterexample = minimize(backend, tally, remap_case, verdict.findings.front());
+  }
+
+  // The finding among those of a verdict that is the same fault as `wanted`.
+  static const Finding* same_finding(const Verdict& verdict, const Finding& wanted) {
+    for (const Finding& finding : verdict.findings) {
+      if (finding.name() == wanted.name()) return &finding;
+    }
+    return nullptr;
+  }
+
+  Counterexample minimize(Backend& backend, const BackendTally& tally, const RemapCase& failing, const Finding& wanted) {
+    Counterexample found;
+    found.case_index = report_.next_case;
+    found.original = failing;
+    found.finding = wanted;
+    const auto begin = Clock::now();
+    const auto still_fails = [&](const RemapCase& candidate) {
+      if (seconds_since(last_progress_) > 0.1) tell(fmt::format("{}: shrinking a counterexample", tally.name));
+      const Verdict verdict = judge(backend, candidate);
+      const Finding* finding = same_finding(verdict, wanted);
+      if (finding) found.finding = *finding;
+      return finding != nullptr;
+    };
+    const auto should_stop = [&] { return seconds_since(begin) > kShrinkSeconds || should_stop_(); };
+    const harness::Shrunk shrunk = harness::shrink(failing, still_fails, 20000, should_stop);
+    found.shrunk = shrunk.remap_case;
+    found.num_steps = shrunk.num_steps;
+    found.num_tries = shrunk.num_tries;
+    found.seconds = seconds_since(begin);
+    const std::string id = fmt::format("{}-seed{}-case{}", file_stem_of(tally.name), options_.seed, found.case_index);
+    found.file = options_.findings / (id + ".json");
+    found.save_error = harness::save_cases(found.file, {case_of(found.shrunk, id, describe(found.finding)),
+                                               case_of(found.original, id + "-unshrunk", "the same before it was shrunk")});
+    return found;
+  }
+
+  // Written before the call, so that a back end that takes this process down leaves its case behind.
+  void save_case_in_flight(const RemapCase& remap_case, const std::string& backend) {
+    case_in_flight_ = options_.findings / (file_stem_of(backend) + "-in-flight.json");
+    harness::save_cases(case_in_flight_, {case_of(remap_case, fmt::format("seed{}-case{}", options_.seed, report_.next_case), "saved before it was run")});
+  }
+  void remove_case_in_flight() const {
+    std::error_code ignored;
+    if (!case_in_flight_.empty()) std::filesystem::remove(case_in_flight_, ignored);
+  }
+
+  const CampaignOptions& options_;
+  std::vector<std::unique_ptr<Backend>>& backends_;
+  const std::function<void(const Progress&)>& on_progress_;
+  const std::function<bool()>& should_stop_;
+  CampaignReport report_;
+  std::filesystem::path case_in_flight_;
+  Clock::time_point begin_ = Clock::now();
+  Clock::time_point last_progress_ = begin_;
+};
+
+}  // namespace
+
+bool CampaignReport::holds() const {
+  return std::none_of(backends.begin(), backends.end(), [](const BackendTally& tally) { return tally.counterexample.has_value(); });
+}
+
+CampaignReport run_campaign(const CampaignOptions& options, std::vector<std::unique_ptr<Backend>>& backends,
+                            const std::function<void(const Progress&)>& on_progress, const std::function<bool()>& should_stop) {
+  return Campaign(options, backends, on_progress, should_stop).run();
+}
+
+}  // namespace slotproof::cli

@@ -1,0 +1,82 @@
+#pragma once
+// A check campaign: draws problems, runs the back ends on them, keeps the tally, shrinks what fails.
+
+#include "property_tests/harness/backend.h"
+#include "property_tests/harness/decoder.h"
+#include "property_tests/harness/judge.h"
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace slotproof::cli {
+
+struct CampaignOptions {
+  uint64_t seed = 1;
+  uint64_t first_case = 0;
+  std::optional<uint64_t> num_cases;
+  std::optional<double> seconds;
+  std::optional<harness::Level> level;  // absent: each back end's own
+  harness::AcceptedDivergences accepted;
+  std::filesystem::path findings = "findings";
+};
+
+struct Counterexample {
+  uint64_t case_index = 0;
+  harness::RemapCase original;
+  harness::RemapCase shrunk;
+  harness::Finding finding;  // of the shrunk case
+  int num_steps = 0;
+  int num_tries = 0;
+  double seconds = 0;        // from the finding to the smallest case
+  std::filesystem::path file;
+  std::string save_error;    // empty where the file was written
+};
+
+struct InvariantTally {
+  int64_t num_exercised = 0;
+  int64_t num_failures = 0;
+};
+
+struct BackendTally {
+  std::string name;
+  std::string description;
+  std::string level;
+  int64_t num_cases = 0;     // compared
+  int64_t num_accepted = 0;  // not compared: an accepted divergence
+  int64_t num_indices = 0;
+  double seconds = 0;        // in the back end and the checks
+  std::array<InvariantTally, spec::kNumInvariants> invariants{};
+  InvariantTally no_fault;
+  std::optional<Counterexample> counterexample;
+};
+
+struct CampaignReport {
+  uint64_t seed = 0;
+  uint64_t first_case = 0;
+  uint64_t next_case = 0;  // where to go on
+  double seconds = 0;
+  bool is_interrupted = false;
+  std::vector<BackendTally> backends;
+  std::array<int64_t, harness::kNumCorners> corners{};  // compared cases that reached each
+
+  bool holds() const;
+};
+
+struct Progress {
+  uint64_t num_cases = 0;
+  double seconds = 0;
+  double share_done = 0;  // in [0, 1]
+  double indices_per_second = 0;
+  std::string activity;   // "checking", "shrinking ..."
+};
+
+// Runs until the cases or the seconds are through, every back end has a counterexample, or should_stop says so.
+CampaignReport run_campaign(const CampaignOptions& options, std::vector<std::unique_ptr<harness::Backend>>& backends,
+                            const std::function<void(const Progress&)>& on_progress, const std::function<bool()>& should_stop);
+
+}  // namespace slotproof::cli

@@ -1,0 +1,162 @@
+#include "cli/campaign.h"
+#include "cli/commands.h"
+#include "cli/report.h"
+#include "property_tests/harness/backend.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+namespace slotproof::cli {
+namespace {
+
+constexpr uint64_t kDefaultCases = 20000;
+
+volatile std::sig_atomic_t g_is_interrupted = 0;
+
+struct CheckOptions {
+  std::vector<std::string> backends;
+  std::vector<std::string> faults;
+  std::string level;
+  std::vector<std::string> accepted;
+  std::optional<uint64_t> num_cases;
+  std::optional<double> seconds;
+  uint64_t seed = 1;
+  uint64_t first_case = 0;
+  std::string json, junit;
+  std::string findings = "findings";
+};
+
+int usage_error(const std::string& what) {
+  fmt::print(stderr, "slotproof check: {}\n", what);
+  return kWrongUsage;
+}
+
+// Planted faults lie beside the program: bin/slotproof, faults/NAME.so.
+std::filesystem::path fault_folder() {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return program.parent_path().parent_path() / "faults";
+}
+
+std::string known_faults() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(fault_folder(), error)) {
+    if (entry.path().extension() == ".so") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list.empty() ? fmt::format("none were built into {}", fault_folder().string()) : list;
+}
+
+// The report is written whole or not at all, and a failure to write it is not lost.
+bool write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) fmt::print(stderr, "slotproof check: could not write {}\n", path);
+  return bool(file);
+}
+
+struct Backends {
+  std::vector<std::unique_ptr<harness::Backend>> present;
+  std::vector<AbsentBackend> absent;
+  std::string error;  // a back end that was asked for by name and is not there
+};
+
+Backends make_backends(const CheckOptions& options) {
+  Backends backends;
+  std::vector<std::string> names = options.backends;
+  for (const std::string& fault : options.faults) {
+    const auto path = fault_folder() / (fault + ".so");
+    if (!std::filesystem::exists(path)) {
+      backends.error = fmt::format("there is no planted fault '{}'; known: {}", fault, known_faults());
+      return backends;
+    }
+    names.push_back("plugin:" + path.string());
+  }
+  const bool is_default = names.empty();
+  if (is_default) names = {"reference", "host", "cuda"};
+  for (const std::string& name : names) {
+    auto [backend, reason] = harness::make_backend(name);
+    if (backend) {
+      backends.present.push_back(std::move(backend));
+    } else if (is_default) {
+      backends.absent.push_back({name, reason});
+    } else {
+      backends.error = fmt::format("back end '{}': {}", name, reason);
+    }
+  }
+  return backends;
+}
+
+void show_progress(const Progress& progress) {
+  fmt::print(stderr, "\r\x1b[K{} {:3.0f} %  {} cases  {:.2e} indices/s  {:.0f} s", progress.activity, 100 * std::min(progress.share_done, 1.0), progress.num_cases,
+             progress.indices_per_second, progress.seconds);
+  std::fflush(stderr);
+}
+
+int run_check(const CheckOptions& options) {
+  CampaignOptions campaign;
+  campaign.seed = options.seed;
+  campaign.first_case = options.first_case;
+  campaign.num_cases = options.num_cases;
+  campaign.seconds = options.seconds;
+  campaign.findings = options.findings;
+  if (!options.num_cases && !options.seconds) campaign.num_cases = kDefaultCases;
+  if (!options.level.empty()) campaign.level = harness::level_of(options.level);
+  if (const std::string error = campaign.accepted.parse(options.accepted); !error.empty()) return usage_error(error);
+  Backends backends = make_backends(options);
+  if (!backends.error.empty()) return usage_error(backends.error);
+
+  // The first Ctrl-C ends the campaign with its report; a second one kills.
+  struct sigaction action {};
+  action.sa_handler = [](int) { g_is_interrupted = 1; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+
+  const bool is_terminal = isatty(STDERR_FILENO) == 1;
+  const auto on_progress = [&](const Progress& progress) {
+    if (is_terminal) show_progress(progress);
+  };
+  const CampaignReport report = run_campaign(campaign, backends.present, on_progress, [] { return g_is_interrupted != 0; });
+  if (is_terminal) fmt::print(stderr, "\r\x1b[K");
+  fmt::print("{}", table_of(report, backends.absent));
+  for (const BackendTally& tally : report.backends) {
+    if (tally.counterexample) fmt::print("\n{}", text_of(*tally.counterexample, tally));
+  }
+  bool is_written = true;
+  if (!options.json.empty()) is_written &= write_file(options.json, json_of(report, backends.absent));
+  if (!options.junit.empty()) is_written &= write_file(options.junit, junit_of(report, backends.absent));
+  if (!report.holds()) return kCounterexample;
+  if (report.is_interrupted) return kInterrupted;
+  return is_written ? kAllHolds : kWrongUsage;
+}
+
+}  // namespace
+
+Command add_check(CLI::App& app) {
+  auto options = std::make_shared<CheckOptions>();
+  app.add_option("--backend", options->backends, "reference, host, cuda or plugin:PATH; default: all that are present");
+  app.add_option("--fault", options->faults, "A planted fault by name; it must be found");
+  app.add_option("--level", options->level, "core, guarded or stable; default: what the back end claims")->check(CLI::IsMember({"core", "guarded", "stable"}));
+  app.add_option("--accept", options->accepted, "Known divergences not to judge, e.g. D3,D10")->delimiter(',');
+  auto* cases = app.add_option("--cases", options->num_cases, fmt::format("Cases to draw (default {})", kDefaultCases));
+  app.add_option("--seconds", options->seconds, "Seconds to run, instead of a number of cases")->excludes(cases)->check(CLI::NonNegativeNumber);
+  app.add_option("--seed", options->seed, "Seed of the campaign: the same seed draws the same cases")->capture_default_str();
+  app.add_option("--first-case", options->first_case, "Where to go on in an interrupted campaign")->capture_default_str();
+  app.add_option("--json", options->json, "Write the report as JSON");
+  app.add_option("--junit", options->junit, "Write the report as JUnit XML");
+  app.add_option("--findings", options->findings, "Folder for counterexamples")->capture_default_str();
+  return [options] { return run_check(*options); };
+}
+
+}  // namespace slotproof::cli

@@ -1,0 +1,84 @@
+#include "cli/commands.h"
+#include "property_tests/harness/backend.h"
+#include "property_tests/harness/case_file.h"
+#include "property_tests/harness/replay.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace slotproof::cli {
+namespace {
+
+struct ReplayOptions {
+  std::vector<std::string> files;
+  std::vector<std::string> backends;
+  std::string case_id;
+};
+
+struct Tally {
+  int holds = 0, fails = 0, not_applicable = 0;
+};
+
+int run_replay(const ReplayOptions& options) {
+  std::vector<std::unique_ptr<harness::Backend>> backends;
+  const bool is_default = options.backends.empty();
+  for (const std::string& name : is_default ? std::vector<std::string>{"reference", "host", "cuda"} : options.backends) {
+    auto [backend, reason] = harness::make_backend(name);
+    if (backend) {
+      backends.push_back(std::move(backend));
+    } else if (is_default) {
+      fmt::print("{}: absent: {}\n", name, reason);
+    } else {
+      fmt::print(stderr, "slotproof replay: back end '{}': {}\n", name, reason);
+      return kWrongUsage;
+    }
+  }
+  // All files are read before the first case runs: a file that cannot be read is wrong usage, whatever the cases say.
+  std::vector<std::pair<std::string, harness::CaseFile>> files;
+  bool is_case_found = options.case_id.empty();
+  for (const std::string& path : options.files) {
+    harness::CaseFile file = harness::read_cases(path);
+    if (!file.error.empty()) {
+      fmt::print(stderr, "slotproof replay: {}: {}\n", path, file.error);
+      return kWrongUsage;
+    }
+    for (const harness::Case& value : file.cases) is_case_found |= value.id == options.case_id;
+    files.emplace_back(path, std::move(file));
+  }
+  if (!is_case_found) {
+    fmt::print(stderr, "slotproof replay: no case '{}' in the files\n", options.case_id);
+    return kWrongUsage;
+  }
+  bool has_failed = false;
+  for (const auto& backend : backends) {
+    Tally tally;
+    for (const auto& [path, file] : files) {
+      for (const harness::Case& value : file.cases) {
+        if (!options.case_id.empty() && value.id != options.case_id) continue;
+        const harness::Replayed replayed = harness::replay(*backend, value);
+        tally.holds += replayed.result == harness::Replayed::Result::kHolds;
+        tally.not_applicable += replayed.result == harness::Replayed::Result::kNotApplicable;
+        if (replayed.result != harness::Replayed::Result::kFails) continue;
+        ++tally.fails;
+        fmt::print("FAILS {} {} on {}: {}\n", path, value.id, backend->info().name, replayed.why);
+      }
+    }
+    has_failed |= tally.fails > 0;
+    fmt::print("{}: {} cases hold, {} fail, {} not applicable ({})\n", backend->info().name, tally.holds, tally.fails, tally.not_applicable, backend->info().description);
+  }
+  return has_failed ? kCounterexample : kAllHolds;
+}
+
+}  // namespace
+
+Command add_replay(CLI::App& app) {
+  auto options = std::make_shared<ReplayOptions>();
+  app.add_option("FILE", options->files, "Case files")->required();
+  app.add_option("--backend", options->backends, "reference, host, cuda or plugin:PATH; default: all that are present");
+  app.add_option("--case", options->case_id, "Only the case of this id");
+  return [options] { return run_replay(*options); };
+}
+
+}  // namespace slotproof::cli

@@ -1,0 +1,167 @@
+#include "cli/report.h"
+
+#include "cli/case_text.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace slotproof::cli {
+namespace {
+
+// 1234567 -> "1,234,567"
+std::string grouped(int64_t value) {
+  if (value < 1000) return fmt::format("{}", value);
+  return fmt::format("{},{:03}", grouped(value / 1000), value % 1000);
+}
+
+std::string rate_of(const BackendTally& tally) { return grouped(int64_t(double(tally.num_indices) / std::max(tally.seconds, 1e-9))); }
+
+std::string corner_lines(const CampaignReport& report) {
+  std::string reached, missed;
+  size_t num_reached = 0, width = 0;
+  for (const harness::CornerText& corner : harness::corners()) {
+    const int64_t count = report.corners[size_t(corner.corner)];
+    if (count == 0) {
+      missed += fmt::format("{}{}", missed.empty() ? "" : ", ", corner.id);
+      continue;
+    }
+    ++num_reached;
+    const std::string item = fmt::format("{} {}", corner.id, grouped(count));
+    if (width + item.size() > 108) {
+      reached += "\n";
+      width = 0;
+    }
+    reached += (width == 0 ? "  " : ", ") + item;
+    width += item.size() + 2;
+  }
+  return fmt::format("Corners reached: {} of {} (cases that had each)\n{}\n{}", num_reached, harness::kNumCorners, reached,
+                     missed.empty() ? "" : fmt::format("Corners not reached: {}\n", missed));
+}
+
+std::string escaped(std::string_view text) {
+  std::string xml;
+  for (const char c : text) {
+    if (c == '&') xml += "&amp;";
+    else if (c == '<') xml += "&lt;";
+    else if (c == '>') xml += "&gt;";
+    else if (c == '"') xml += "&quot;";
+    else if (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') xml += ' ';
+    else xml += c;
+  }
+  return xml;
+}
+
+}  // namespace
+
+std::string table_of(const CampaignReport& report, const std::vector<AbsentBackend>& absent) {
+  std::string text = fmt::format("{:<26}", "invariant");
+  for (const BackendTally& tally : report.backends) text += fmt::format(" {:>13} {:>9}", tally.name.substr(tally.name.rfind('/') + 1).substr(0, 13), "failures");
+  text += "\n";
+  const auto line = [&](std::string_view name, auto tally_of) {
+    text += fmt::format("{:<26}", name);
+    for (const BackendTally& tally : report.backends) text += fmt::format(" {:>13} {:>9}", grouped(tally_of(tally).num_exercised), grouped(tally_of(tally).num_failures));
+    text += "\n";
+  };
+  for (const spec::InvariantText& invariant : spec::invariants()) {
+    line(invariant.name, [&](const BackendTally& tally) { return tally.invariants[size_t(invariant.invariant)]; });
+  }
+  line("no_fault", [](const BackendTally& tally) { return tally.no_fault; });
+  text += "(cases that exercised each invariant; no_fault: no crash, hang, misused memory or device error)\n\n" + corner_lines(report) + "\n";
+  for (const BackendTally& tally : report.backends) {
+    text += fmt::format("{:<12} ran: {}; level {}; {} cases, {} indices, {} indices/s{}\n", tally.name, tally.description, tally.level, grouped(tally.num_cases),
+                        grouped(tally.num_indices), rate_of(tally),
+                        tally.num_accepted ? fmt::format("; {} cases not judged (accepted divergences)", grouped(tally.num_accepted)) : "");
+  }
+  for (const AbsentBackend& backend : absent) text += fmt::format("{:<12} absent: {}\n", backend.name, backend.reason);
+  text += fmt::format("\n{}: seed {}, cases {} to {}, {:.1f} s{}\n", report.holds() ? "All invariants hold" : "COUNTEREXAMPLE FOUND", report.seed, report.first_case,
+                      report.next_case == report.first_case ? report.first_case : report.next_case - 1, report.seconds,
+                      report.is_interrupted ? fmt::format("; interrupted, go on with --seed {} --first-case {}", report.seed, report.next_case) : "");
+  return text;
+}
+
+std::string text_of(const Counterexample& found, const BackendTally& backend) {
+  const harness::Finding& finding = found.finding;
+  std::string text = fmt::format("Counterexample for {}: {}\n", backend.name, finding.name());
+  text += text_of(found.shrunk);
+  text += fmt::format("  {:<20} width {}, thread order {}, CTA order {}\n", "team", found.shrunk.schedule.team_width, found.shrunk.schedule.thread_order_seed,
+                      found.shrunk.schedule.cta_order_seed);
+  if (finding.violation) {
+    const spec::Violation& v = *finding.violation;
+    const spec::RuleText& rule = spec::text_of(v.rule);
+    text += fmt::format("  {:<20} {}\n  {:<20} {}\n  {:<20} {}\n  {:<20} {}, {}: {}\n  {:<20} {}\n", "at", v.place, "expected", v.expected, "got", v.got, "rule",
+                        rule.id, rule.title, rule.statement, "why it matters", rule.reason);
+  } else {
+    text += fmt::format("  {:<20} {}\n", "the run failed", finding.fault);
+  }
+  text += fmt::format("  {:<20} case {}, {} simplifications in {} tries, {:.1f} s\n", "found", found.case_index, found.num_steps, found.num_tries, found.seconds);
+  const std::string id = found.file.stem().string();
+  if (!found.save_error.empty()) return text + fmt::format("  NOT SAVED: {}\n", found.save_error);
+  text += fmt::format("  {:<20} slotproof replay {} --case {} --backend {}\n", "replay", found.file.string(), id, backend.name);
+  if (finding.violation && finding.violation->row >= 0) {
+    text += fmt::format("  {:<20} slotproof explain {} --case {} --row {} --column {}\n", "explain", found.file.string(), id, finding.violation->row, finding.violation->column);
+  }
+  return text;
+}
+
+std::string json_of(const CampaignReport& report, const std::vector<AbsentBackend>& absent) {
+  nlohmann::ordered_json json;
+  json["format"] = "slotproof-check";
+  json["version"] = 1;
+  json["holds"] = report.holds();
+  json["interrupted"] = report.is_interrupted;
+  json["seed"] = report.seed;
+  json["first_case"] = report.first_case;
+  json["next_case"] = report.next_case;
+  json["seconds"] = report.seconds;
+  for (const BackendTally& tally : report.backends) {
+    nlohmann::ordered_json backend{{"name", tally.name}, {"description", tally.description}, {"level", tally.level}, {"cases", tally.num_cases},
+                                   {"cases_accepted_unjudged", tally.num_accepted}, {"indices", tally.num_indices}, {"seconds", tally.seconds}};
+    for (const spec::InvariantText& invariant : spec::invariants()) {
+      const InvariantTally& t = tally.invariants[size_t(invariant.invariant)];
+      backend["invariants"][std::string(invariant.name)] = {{"exercised", t.num_exercised}, {"failures", t.num_failures}};
+    }
+    backend["invariants"]["no_fault"] = {{"exercised", tally.no_fault.num_exercised}, {"failures", tally.no_fault.num_failures}};
+    if (tally.counterexample) {
+      const Counterexample& found = *tally.counterexample;
+      backend["counterexample"] = {{"case", found.case_index}, {"finding", found.finding.name()}, {"text", describe(found.finding)},
+                                   {"rows", found.shrunk.num_tokens()}, {"columns", found.shrunk.topk()}, {"shrink_seconds", found.seconds},
+                                   {"file", found.file.string()}};
+      if (found.finding.violation) backend["counterexample"]["rule"] = spec::id_of(found.finding.violation->rule);
+    }
+    json["backends"].push_back(std::move(backend));
+  }
+  json["absent"] = nlohmann::ordered_json::array();
+  for (const AbsentBackend& backend : absent) json["absent"].push_back({{"name", backend.name}, {"reason", backend.reason}});
+  for (const harness::CornerText& corner : harness::corners()) json["corners"][std::string(corner.id)] = report.corners[size_t(corner.corner)];
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+std::string junit_of(const CampaignReport& report, const std::vector<AbsentBackend>& absent) {
+  std::string cases;
+  int num_tests = 0, num_failures = 0;
+  const auto add = [&](const std::string& backend, std::string_view name, const InvariantTally& tally, const std::optional<Counterexample>& found) {
+    ++num_tests;
+    cases += fmt::format("  <testcase classname=\"{}\" name=\"{}\">", escaped(backend), name);
+    if (tally.num_failures > 0) {
+      ++num_failures;
+      cases += fmt::format("<failure message=\"{}\"/>", escaped(found && found->finding.name() == name ? describe(found->finding) : "see the counterexample"));
+    } else if (tally.num_exercised == 0) {
+      cases += "<skipped message=\"no case exercised it\"/>";
+    }
+    cases += "</testcase>\n";
+  };
+  for (const BackendTally& tally : report.backends) {
+    for (const spec::InvariantText& invariant : spec::invariants()) add(tally.name, invariant.name, tally.invariants[size_t(invariant.invariant)], tally.counterexample);
+    add(tally.name, "no_fault", tally.no_fault, tally.counterexample);
+  }
+  for (const AbsentBackend& backend : absent) {
+    ++num_tests;
+    cases += fmt::format("  <testcase classname=\"{}\" name=\"present\"><skipped message=\"{}\"/></testcase>\n", escaped(backend.name), escaped(backend.reason));
+  }
+  return fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"slotproof check\" tests=\"{}\" failures=\"{}\" time=\"{:.3f}\">\n{}</testsuite>\n", num_tests,
+                     num_failures, report.seconds, cases);
+}
+
+}  // namespace slotproof::cli

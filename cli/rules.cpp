@@ -1,0 +1,61 @@
+#include "cli/commands.h"
+#include "spec/invariants.h"
+#include "spec/rules.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+
+namespace slotproof::cli {
+namespace {
+
+struct RulesOptions {
+  std::string id;
+  bool is_markdown = false;
+};
+
+void print_plain(const spec::RuleText& rule) {
+  fmt::print("{:<5} {}\n      {}\n      Why: {}\n", rule.id, rule.title, rule.statement, rule.reason);
+}
+
+void print_markdown() {
+  fmt::print("# The rules\n\nMade by `slotproof rules --markdown`.\n\n| id | rule | statement | why |\n|---|---|---|---|\n");
+  for (const spec::RuleText& rule : spec::rules()) fmt::print("| {} | {} | {} | {} |\n", rule.id, rule.title, rule.statement, rule.reason);
+  fmt::print("\n# The invariants\n\n| name | statement | rules that it cites |\n|---|---|---|\n");
+  for (const spec::InvariantText& invariant : spec::invariants()) {
+    std::string ids;
+    for (const spec::Rule rule : invariant.rules) ids += (ids.empty() ? "" : ", ") + std::string(spec::id_of(rule));
+    fmt::print("| `{}` | {} | {} |\n", invariant.name, invariant.statement, ids);
+  }
+}
+
+int run_rules(const RulesOptions& options) {
+  if (!options.id.empty()) {
+    const auto rule = spec::rule_of(options.id);
+    if (!rule) {
+      fmt::print(stderr, "slotproof rules: there is no rule '{}'; `slotproof rules` lists them\n", options.id);
+      return kWrongUsage;
+    }
+    print_plain(spec::text_of(*rule));
+    return kAllHolds;
+  }
+  if (options.is_markdown) {
+    print_markdown();
+    return kAllHolds;
+  }
+  for (const spec::RuleText& rule : spec::rules()) print_plain(rule);
+  return kAllHolds;
+}
+
+}  // namespace
+
+Command add_rules(CLI::App& app) {
+  auto options = std::make_shared<RulesOptions>();
+  auto* id = app.add_option("ID", options->id, "One rule, e.g. R8");
+  app.add_flag("--markdown", options->is_markdown, "All rules and invariants as a Markdown page")->excludes(id);
+  return [options] { return run_rules(*options); };
+}
+
+}  // namespace slotproof::cli

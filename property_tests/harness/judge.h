@@ -1,0 +1,56 @@
+#pragma once
+// Runs one case on one back end and judges what it left behind: every invariant, and the same again with another schedule,
+// other poison and another tile.
+
+#include "property_tests/harness/backend.h"
+#include "property_tests/harness/corners.h"
+#include "property_tests/harness/remap_case.h"
+#include "spec/invariants.h"
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace slotproof::harness {
+
+// Divergences of the seed that a caller accepts ("D3"): where one of them matters, the case is not judged.
+class AcceptedDivergences {
+ public:
+  // Returns what is wrong with the list, empty where nothing is.
+  std::string parse(const std::vector<std::string>& ids);
+  bool is_accepted(const spec::RemapProblem& problem) const;
+  bool is_order_free() const { return ids_.count("D10") > 0; }
+
+ private:
+  std::set<std::string> ids_;
+};
+
+struct Finding {
+  // The invariant that failed; absent where the run itself did: crash, hang, misused memory, device error.
+  std::optional<spec::Violation> violation;
+  std::string fault;
+
+  std::string_view name() const { return violation ? spec::name_of(violation->invariant) : "no_fault"; }
+};
+
+struct Verdict {
+  bool is_compared = false;  // false: an accepted divergence, or a case that the back end cannot be asked
+  std::array<bool, spec::kNumInvariants> is_exercised{};
+  std::vector<Finding> findings;
+  CornerSet corners;
+  int64_t num_indices = 0;  // entries compared, repeats included
+};
+
+struct JudgeOptions {
+  uint64_t poison_seed = 1;
+  bool has_repeats = true;  // run again with what must not matter changed
+  const AcceptedDivergences* accepted = nullptr;
+};
+
+Verdict judge(Backend& backend, const RemapCase& remap_case, const JudgeOptions& options = {});
+
+// The same as text, a line a finding.
+std::string describe(const Finding& finding);
+
+}  // namespace slotproof::harness

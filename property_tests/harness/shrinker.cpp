@@ -1,0 +1,210 @@
+#include "property_tests/harness/shrinker.h"
+
+#include <algorithm>
+
+namespace slotproof::harness {
+namespace {
+
+OwnedMatrix without_rows(const OwnedMatrix& matrix, int32_t begin, int32_t end) {
+  OwnedMatrix smaller = matrix;
+  const auto at = [&](int32_t row) { return smaller.storage.begin() + int64_t{row} * matrix.storage_columns; };
+  smaller.storage.erase(at(begin), at(end));
+  smaller.rows -= end - begin;
+  return smaller;
+}
+
+OwnedMatrix without_columns(const OwnedMatrix& matrix, int32_t begin, int32_t end) {
+  OwnedMatrix smaller{matrix.rows, matrix.columns - (end - begin), matrix.storage_columns - (end - begin), {}};
+  for (int32_t row = 0; row < matrix.rows; ++row) {
+    for (int32_t column = 0; column < matrix.storage_columns; ++column) {
+      if (column < begin || column >= end) smaller.storage.push_back(matrix.at(row, column));
+    }
+  }
+  return smaller;
+}
+
+OwnedMatrix without_hidden_columns(const OwnedMatrix& matrix) {
+  OwnedMatrix smaller = without_columns({matrix.rows, matrix.storage_columns, matrix.storage_columns, matrix.storage}, matrix.columns,
+                                        matrix.storage_columns);
+  smaller.columns = matrix.columns;
+  return smaller;
+}
+
+class Neighbours {
+ public:
+  explicit Neighbours(const RemapCase& from) : from_(from) {}
+
+  std::vector<RemapCase> take() {
+    drop_rows();
+    drop_columns();
+    drop_options();
+    drop_table();
+    plain_sizes();
+    plain_layout();
+    plain_values();
+    return std::move(found_);
+  }
+
+ private:
+  void add(auto change) {
+    RemapCase candidate = from_;
+    change(candidate);
+    found_.push_back(std::move(candidate));
+  }
+
+  // Halves first, then quarters, ... then one at a time.
+  static void for_each_piece(int32_t extent, auto use) {
+    for (int32_t size = (extent + 1) / 2; size >= 1; size /= 2) {
+      for (int32_t begin = 0; begin < extent; begin += size) use(begin, std::min(begin + size, extent));
+    }
+  }
+
+  void drop_rows() {
+    for_each_piece(from_.num_tokens(), [&](int32_t begin, int32_t end) {
+      add([&](RemapCase& c) {
+        c.token_indices = without_rows(c.token_indices, begin, end);
+        const auto cut = [&](std::vector<int32_t>& values) {
+          const auto at = [&](int32_t i) { return values.begin() + std::min<int64_t>(i, std::ssize(values)); };
+          values.erase(at(begin), at(end));
+        };
+        cut(c.req_id);
+        if (c.prefill) cut(c.prefill->request_ids);
+      });
+    });
+  }
+
+  void drop_columns() {
+    for_each_piece(from_.topk(), [&](int32_t begin, int32_t end) {
+      add([&](RemapCase& c) {
+        c.token_indices = without_columns(c.token_indices, begin, end);
+        if (c.layout.slots_storage_columns > 0) c.layout.slots_storage_columns -= end - begin;
+        if (c.tile && *c.tile > 0 && c.topk() % *c.tile != 0) c.tile = 1;  // stays an explicit tile that divides K
+      });
+    });
+  }
+
+  void drop_options() {
+    const auto drop_if = [&](bool is_there, auto change) {
+      if (is_there) add(change);
+    };
+    drop_if(!from_.edits.empty(), [](RemapCase& c) { c.edits.clear(); });
+    drop_if(from_.prefill.has_value(), [](RemapCase& c) { c.prefill.reset(); });
+    drop_if(from_.prefill && from_.prefill->num_workspace_rows, [](RemapCase& c) { c.prefill->num_workspace_rows.reset(); });
+    drop_if(from_.num_blocks.has_value(), [](RemapCase& c) { c.num_blocks.reset(); });
+    drop_if(from_.tile.has_value(), [](RemapCase& c) { c.tile.reset(); });
+    drop_if(from_.dcp.size != 1, [](RemapCase& c) { c.dcp = {}; });
+    drop_if(from_.dcp.size > 2, [](RemapCase& c) { c.dcp.size = 2, c.dcp.rank = std::min(c.dcp.rank, 1); });
+    drop_if(from_.dcp.interleave > 2, [](RemapCase& c) { c.dcp.interleave = c.dcp.interleave % 2 == 0 ? 2 : 1; });
+    drop_if(from_.dcp.interleave > 1, [](RemapCase& c) { c.dcp.interleave = 1; });
+    drop_if(from_.dcp.rank > 0, [](RemapCase& c) { c.dcp.rank = 0; });
+    drop_if(from_.placement == spec::Placement::kCompacted, [](RemapCase& c) { c.placement = spec::Placement::kInPlace, c.order = spec::Order::kStable; });
+    drop_if(from_.order == spec::Order::kUnspecified, [](RemapCase& c) { c.order = spec::Order::kStable; });
+    drop_if(from_.counts, [](RemapCase& c) { c.counts = false; });
+  }
+
+  void drop_table() {
+    for_each_piece(from_.block_table.rows, [&](int32_t begin, int32_t end) {
+      add([&](RemapCase& c) {
+        c.block_table = without_rows(c.block_table, begin, end);
+        for (int32_t& request : c.req_id) {
+          if (request >= end) request -= end - begin;
+        }
+      });
+    });
+    for_each_piece(from_.block_table.columns, [&](int32_t begin, int32_t end) {
+      add([&](RemapCase& c) { c.block_table = without_columns(c.block_table, begin, end); });
+    });
+    if (!from_.prefill) return;
+    for_each_piece(int32_t(from_.prefill->workspace_starts.size()), [&](int32_t begin, int32_t end) {
+      add([&](RemapCase& c) {
+        auto& starts = c.prefill->workspace_starts;
+        starts.erase(starts.begin() + begin, starts.begin() + end);
+        for (int32_t& id : c.prefill->request_ids) {
+          if (id >= end) id -= end - begin;
+        }
+      });
+    });
+  }
+
+  void plain_sizes() {
+    for (const int32_t size : {1, 2, 4}) {
+      if (from_.block_size <= size) continue;
+      add([&](RemapCase& c) {
+        c.block_stride_rows = c.block_stride_rows == c.block_size ? size : std::max<int64_t>(c.block_stride_rows / c.block_size * size, size + 1);
+        c.block_size = size;
+        if (c.dcp.interleave > 1) c.dcp.interleave = size;
+      });
+    }
+    if (from_.block_stride_rows > from_.block_size) {
+      for (const int64_t stride : {int64_t{from_.block_size}, int64_t{from_.block_size} + 1, from_.block_stride_rows / 2}) {
+        if (stride < from_.block_stride_rows) add([&](RemapCase& c) { c.block_stride_rows = stride; });
+      }
+    }
+  }
+
+  void plain_layout() {
+    if (from_.block_table.storage_columns > from_.block_table.columns) add([](RemapCase& c) { c.block_table = without_hidden_columns(c.block_table); });
+    if (from_.token_indices.storage_columns > from_.topk()) add([](RemapCase& c) { c.token_indices = without_hidden_columns(c.token_indices); });
+    if (from_.layout != Layout{}) add([](RemapCase& c) { c.layout = {}; });
+    if (from_.layout.slots_storage_columns >= 0) add([](RemapCase& c) { c.layout.slots_storage_columns = -1; });
+    if (from_.schedule.team_width != 32) add([](RemapCase& c) { c.schedule.team_width = 32; });
+    if (from_.schedule.team_width > 64) add([](RemapCase& c) { c.schedule.team_width = 64; });
+    if (from_.schedule.thread_order_seed != 0) add([](RemapCase& c) { c.schedule.thread_order_seed = 0; });
+    if (from_.schedule.cta_order_seed != 0) add([](RemapCase& c) { c.schedule.cta_order_seed = 0; });
+  }
+
+  // Numbers nearer to 0, or to -1 where they are negative.
+  void plain_numbers(auto values_of) {
+    const auto& values = values_of(const_cast<RemapCase&>(from_));
+    // Halves at a time are not worth a try on numbers: the interesting ones are few by now.
+    if (values.size() > 64) return;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const int32_t value = values[i];
+      const auto set = [&](int32_t simpler) {
+        add([&](RemapCase& c) { values_of(c)[i] = simpler; });
+      };
+      if (value < -1) set(-1);
+      if (value <= 0) continue;
+      set(0);
+      if (value > 1) set(1);
+      if (value > 3) set(value / 2);
+      if (value > 1) set(value - 1);
+    }
+  }
+
+  void plain_values() {
+    plain_numbers([](RemapCase& c) -> std::vector<int32_t>& { return c.req_id; });
+    plain_numbers([](RemapCase& c) -> std::vector<int32_t>& { return c.block_table.storage; });
+    plain_numbers([](RemapCase& c) -> std::vector<int32_t>& { return c.token_indices.storage; });
+    if (!from_.prefill) return;
+    plain_numbers([](RemapCase& c) -> std::vector<int32_t>& { return c.prefill->workspace_starts; });
+    plain_numbers([](RemapCase& c) -> std::vector<int32_t>& { return c.prefill->request_ids; });
+  }
+
+  const RemapCase& from_;
+  std::vector<RemapCase> found_;
+};
+
+}  // namespace
+
+std::vector<RemapCase> simpler_cases(const RemapCase& remap_case) { return Neighbours(remap_case).take(); }
+
+Shrunk shrink(const RemapCase& failing, const std::function<bool(const RemapCase&)>& still_fails, int max_tries,
+              const std::function<bool()>& should_stop) {
+  Shrunk shrunk{failing, 0, 0};
+  for (bool is_smaller = true; is_smaller;) {
+    is_smaller = false;
+    for (RemapCase& candidate : simpler_cases(shrunk.remap_case)) {
+      if (shrunk.num_tries == max_tries || should_stop()) return shrunk;
+      ++shrunk.num_tries;
+      if (!still_fails(candidate)) continue;
+      shrunk.remap_case = std::move(candidate);
+      ++shrunk.num_steps;
+      is_smaller = true;
+      break;
+    }
+  }
+  return shrunk;
+}
+
+}  // namespace slotproof::harness

@@ -1,0 +1,24 @@
+#pragma once
+// The one shrinker: works on problems, not on choices, so that every stage is a problem that a person could have written.
+
+#include "property_tests/harness/remap_case.h"
+
+#include <functional>
+#include <vector>
+
+namespace slotproof::harness {
+
+// Simpler neighbours of a case, boldest first. Each is smaller in some measure, so that shrinking ends.
+std::vector<RemapCase> simpler_cases(const RemapCase& remap_case);
+
+struct Shrunk {
+  RemapCase remap_case;
+  int num_steps = 0;  // simplifications kept
+  int num_tries = 0;
+};
+
+// Follows simpler neighbours as long as one still fails. Stops at max_tries, or where should_stop says so.
+Shrunk shrink(const RemapCase& failing, const std::function<bool(const RemapCase&)>& still_fails, int max_tries = 20000,
+              const std::function<bool()>& should_stop = [] { return false; });
+
+}  // namespace slotproof::harness
