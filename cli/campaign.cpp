@@ -58,6 +58,8 @@ class Campaign {
   Campaign(const CampaignOptions& options, std::vector<std::unique_ptr<Backend>>& backends,
            const std::function<void(const Progress&)>& on_progress, const std::function<bool()>& should_stop)
       : options_(options), backends_(backends), on_progress_(on_progress), should_stop_(should_stop) {
+    std::error_code ignored;  // A folder that cannot be made shows when a case is saved.
+    std::filesystem::create_directories(options.findings, ignored);
     report_.seed = options.seed;
     report_.first_case = report_.next_case = options.first_case;
     for (const auto& backend : backends) {

@@ -145,7 +145,7 @@ int explain_local_lengths(const harness::LocalLengthProblem& p) {
 int run_explain(const ExplainOptions& options) {
   const harness::CaseFile file = harness::read_cases(options.file);
   if (!file.error.empty()) {
-    fmt::print(stderr, "slotproof explain: {}: {}\n", options.file, file.error);
+    fmt::print(stderr, "slotproof explain: {}\n", file.error);
     return kWrongUsage;
   }
   for (const harness::Case& value : file.cases) {

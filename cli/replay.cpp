@@ -41,7 +41,7 @@ int run_replay(const ReplayOptions& options) {
   for (const std::string& path : options.files) {
     harness::CaseFile file = harness::read_cases(path);
     if (!file.error.empty()) {
-      fmt::print(stderr, "slotproof replay: {}: {}\n", path, file.error);
+      fmt::print(stderr, "slotproof replay: {}\n", file.error);
       return kWrongUsage;
     }
     for (const harness::Case& value : file.cases) is_case_found |= value.id == options.case_id;

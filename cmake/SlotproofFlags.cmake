@@ -4,8 +4,20 @@ target_compile_options(slotproof_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror>
   # nvcc's line directives break -Wpedantic.
   $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Wconversion,-Wshadow --expt-relaxed-constexpr>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 sees overlapping copies in std::string's own operator+ (GCC bug 105651).
+  target_compile_options(slotproof_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
+endif()
 if(SLOTPROOF_SANITIZE)
   target_compile_options(slotproof_flags INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${SLOTPROOF_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer>)
   target_link_options(slotproof_flags INTERFACE -fsanitize=${SLOTPROOF_SANITIZE})
+endif()
+option(SLOTPROOF_FUZZ "Instrument C++ code for libFuzzer (clang only)" OFF)
+if(SLOTPROOF_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "SLOTPROOF_FUZZ needs clang; use the preset fuzz")
+  endif()
+  target_compile_options(slotproof_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
+  target_link_options(slotproof_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()

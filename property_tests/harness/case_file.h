@@ -49,7 +49,8 @@ struct Case {
 
 struct CaseFile {
   std::vector<Case> cases;
-  std::string error;  // empty where the file was read; else what is wrong and where: "cases[3] (id R6-edge): problem.block_size: ..."
+  // Empty where the file was read; else what is wrong and where: `cases[3] (id "R6-edge"): problem.block_size: ...`.
+  std::string error;
 };
 
 CaseFile read_cases(const std::filesystem::path& path);

@@ -22,6 +22,9 @@ class Frame {
   int32_t* arena() { return arena_begin(after_); }
   int64_t num_words() const { return num_words_; }
 
+  // Whether every element of the edited problem lies in this frame's arena, so that a call that is not refused may be run.
+  bool holds_every_element();
+
   // Tensors as regions of the arena, guards included; before and after.
   std::vector<spec::MemoryRegion> memory();
 

@@ -41,7 +41,7 @@ class Status {
  public:
   Status() = default;
   // The message is formatted as by printf and cut at the capacity.
-  [[gnu::format(printf, 3, 4)]] static Status make(StatusCode code, const char* format, ...) noexcept;
+  [[gnu::format(printf, 2, 3)]] static Status make(StatusCode code, const char* format, ...) noexcept;
   static Status cuda(int32_t cuda_error, const char* what, const char* cuda_message) noexcept;
 
   bool ok() const noexcept { return code_ == StatusCode::kOk; }

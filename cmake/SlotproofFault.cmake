@@ -1,0 +1,122 @@
+# A planted fault is a patch of the kernels' sources, built into a plug-in of its own: <build>/faults/<name>.so.
+#
+#   slotproof_add_fault(NAME name [PATCH file])     without a patch: the kernels as they are, as a control
+#
+# Only what a patch changes is copied: to an overlay that stands before the source tree on the include path. Only the sources
+# that see a change are compiled; all other objects are those of the control. The target is slotproof_fault_<name>.
+#
+# As a script (cmake -D SOURCE_DIR=... -D OVERLAY=... -D PATCH=... -D FILES=a,b -P this) it makes the overlay.
+
+if(CMAKE_SCRIPT_MODE_FILE)
+  find_program(SLOTPROOF_PATCH patch REQUIRED)
+  file(REMOVE_RECURSE "${OVERLAY}")
+  string(REPLACE "," ";" FILES "${FILES}")
+  foreach(file IN LISTS FILES)
+    get_filename_component(folder "${OVERLAY}/${file}" DIRECTORY)
+    file(COPY "${SOURCE_DIR}/${file}" DESTINATION "${folder}")
+  endforeach()
+  execute_process(
+    COMMAND "${SLOTPROOF_PATCH}" -p1 --fuzz=0 --forward --batch --no-backup-if-mismatch -d "${OVERLAY}" -i "${PATCH}"
+    RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT code EQUAL 0)
+    file(REMOVE_RECURSE "${OVERLAY}")  # No later build takes a half-made one for whole.
+    message(FATAL_ERROR "The planted fault ${PATCH} does not apply to the kernels any more; make it anew:\n${output}")
+  endif()
+  return()
+endif()
+
+find_program(SLOTPROOF_PATCH patch REQUIRED)
+set(SLOTPROOF_FAULT_SCRIPT "${CMAKE_CURRENT_LIST_FILE}")
+
+# Every file of the kernels that `file` includes, directly or not, and itself. Paths are relative to the project.
+function(slotproof_included_files file result)
+  get_property(is_known GLOBAL PROPERTY "SLOTPROOF_INCLUDED_BY_${file}" SET)
+  if(NOT is_known)
+    set(waiting "${file}")
+    set(found "")
+    while(waiting)
+      list(POP_FRONT waiting next)
+      if(next IN_LIST found OR NOT EXISTS "${PROJECT_SOURCE_DIR}/${next}")
+        continue()
+      endif()
+      list(APPEND found "${next}")
+      file(STRINGS "${PROJECT_SOURCE_DIR}/${next}" lines REGEX "^#include")
+      foreach(line IN LISTS lines)
+        if(line MATCHES "\"(kernels/[^\"]+)\"")
+          list(APPEND waiting "${CMAKE_MATCH_1}")
+        elseif(line MATCHES "<(slotproof/[^>]+)>")
+          list(APPEND waiting "kernels/include/${CMAKE_MATCH_1}")
+        endif()
+      endforeach()
+    endwhile()
+    set_property(GLOBAL PROPERTY "SLOTPROOF_INCLUDED_BY_${file}" "${found}")
+  endif()
+  get_property(found GLOBAL PROPERTY "SLOTPROOF_INCLUDED_BY_${file}")
+  set(${result} "${found}" PARENT_SCOPE)
+endfunction()
+
+# The same for every fault, whatever the build's own: warnings of a faulty source are no news, the checks are the kernel's.
+function(slotproof_set_fault_options target)
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/kernels/include")
+  target_compile_options(${target} PRIVATE -O1)
+  set_target_properties(${target} PROPERTIES
+    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON)
+endfunction()
+
+function(slotproof_add_fault)
+  cmake_parse_arguments(PARSE_ARGV 0 fault "" "NAME;PATCH" "")
+  get_property(sources GLOBAL PROPERTY SLOTPROOF_KERNEL_HOST_SOURCES)
+  if(NOT TARGET slotproof_fault_common)
+    add_library(slotproof_fault_common OBJECT ${sources})
+    slotproof_set_fault_options(slotproof_fault_common)
+  endif()
+  set(overlay "${CMAKE_CURRENT_BINARY_DIR}/overlay/${fault_NAME}")
+  set(own_sources "${PROJECT_SOURCE_DIR}/kernels/host_plugin.cpp")
+  set(own_names "host_plugin.cpp")
+  set(patched "")
+
+  if(fault_PATCH)
+    get_filename_component(patch "${fault_PATCH}" ABSOLUTE)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${patch}")
+    file(STRINGS "${patch}" headers REGEX "^\\+\\+\\+ b/")
+    list(TRANSFORM headers REPLACE "^\\+\\+\\+ b/([^\t]*).*$" "\\1" OUTPUT_VARIABLE patched)
+    list(TRANSFORM patched PREPEND "${overlay}/" OUTPUT_VARIABLE overlay_files)
+    list(TRANSFORM patched PREPEND "${PROJECT_SOURCE_DIR}/" OUTPUT_VARIABLE original_files)
+    string(REPLACE ";" "," joined "${patched}")
+    add_custom_command(OUTPUT ${overlay_files}
+      COMMAND "${CMAKE_COMMAND}" -D "SOURCE_DIR=${PROJECT_SOURCE_DIR}" -D "OVERLAY=${overlay}" -D "PATCH=${patch}"
+              -D "FILES=${joined}" -P "${SLOTPROOF_FAULT_SCRIPT}"
+      DEPENDS "${patch}" ${original_files} "${SLOTPROOF_FAULT_SCRIPT}"
+      COMMENT "Planting the fault ${fault_NAME}" VERBATIM)
+    list(APPEND own_sources ${overlay_files})  # Headers among them: so that the overlay is made first.
+    foreach(source IN LISTS sources)
+      file(RELATIVE_PATH name "${PROJECT_SOURCE_DIR}" "${source}")
+      slotproof_included_files("${name}" included)
+      set(is_affected OFF)
+      foreach(file IN LISTS patched)
+        if(file IN_LIST included)
+          set(is_affected ON)
+        endif()
+      endforeach()
+      if(is_affected)
+        get_filename_component(base "${name}" NAME)
+        list(APPEND own_names "${base}")
+        if(NOT name IN_LIST patched)
+          list(APPEND own_sources "${source}")
+        endif()
+      endif()
+    endforeach()
+  endif()
+
+  set(target "slotproof_fault_${fault_NAME}")
+  string(REPLACE "." "\\." pattern "${own_names}")
+  string(REPLACE ";" "|" pattern "${pattern}")
+  add_library(${target} MODULE ${own_sources} "$<FILTER:$<TARGET_OBJECTS:slotproof_fault_common>,EXCLUDE,/(${pattern})\\.o$>")
+  target_include_directories(${target} BEFORE PRIVATE "${overlay}")
+  slotproof_set_fault_options(${target})
+  target_compile_definitions(${target} PRIVATE "SLOTPROOF_PLUGIN_NAME=\"${fault_NAME}\"")
+  set(exports "${PROJECT_SOURCE_DIR}/property_tests/faults/plugin.map")
+  target_link_options(${target} PRIVATE "LINKER:--version-script=${exports}" LINKER:-Bsymbolic LINKER:--no-undefined)
+  set_target_properties(${target} PROPERTIES
+    PREFIX "" OUTPUT_NAME "${fault_NAME}" LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/faults" LINK_DEPENDS "${exports}")
+endfunction()

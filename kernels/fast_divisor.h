@@ -1,0 +1,39 @@
+#pragma once
+// Division by a number that is fixed for a launch: one multiplication and one shift.
+
+#include "kernels/team/team.h"
+
+#include <bit>
+#include <cstdint>
+
+namespace slotproof {
+
+// quotient(n) == n / d for every n in [0, 2^31) and d in [1, 2^31).
+//
+// Proof. Let l = ceil(log2 d) and m = ceil(2^(31+l) / d), so m * d = 2^(31+l) + e with 0 <= e < d <= 2^l. Then
+// n * m / 2^(31+l) = n/d + n*e / (d * 2^(31+l)), and the last term is below n * 2^l / (d * 2^(31+l)) = n / (d * 2^31) < 1/d.
+// n/d is at least 1/d below the next whole number, so both have the same floor.
+// m fits 32 bits: d = 1 gives 2^31. For d > 1, d >= 2^(l-1) + 1, so 2^(31+l) / d <= 2^32 - 2^32 / (2^(l-1) + 1) < 2^32 - 3.
+// The high half of 2n * m is floor(n * m / 2^31), as 2n fits 32 bits. For n >= 2^31 the result is some number, harmlessly.
+struct FastDivisor {
+  uint32_t divisor;
+  uint32_t multiplier;
+  uint32_t shift;
+
+  SLOTPROOF_HD uint32_t quotient(uint32_t n) const {
+#if defined(__CUDA_ARCH__)
+    return __umulhi(n << 1, multiplier) >> shift;
+#else
+    return static_cast<uint32_t>((uint64_t{n << 1} * multiplier) >> 32) >> shift;
+#endif
+  }
+};
+
+constexpr FastDivisor fast_divisor(int32_t divisor) {
+  const auto d = static_cast<uint32_t>(divisor);
+  const auto shift = static_cast<uint32_t>(std::bit_width(d - 1));
+  const uint64_t power = uint64_t{1} << (31 + shift);
+  return {d, static_cast<uint32_t>((power + d - 1) / d), shift};
+}
+
+}  // namespace slotproof

@@ -1,0 +1,239 @@
+#pragma once
+// Rewrites one row's positions as slots, in place or moved to the front of the row, and counts them.
+//
+// Shapes and arguments: remap_view.h. Rules R1-R15. Assumes a valid view whose tile fits the team's register tile, and
+// nothing about what the tensors hold. The team's index() is the row. Writes slots[row, 0..K) and, where asked for,
+// valid_counts[row]; leaves everything else alone. Reads neither req_id nor the block table for a workspace row.
+//
+// Team: 1, 2, 4 or 8 warps, 16 columns a thread and pass; wider rows take several passes.
+// Phases in place: start; each pass: load, look up, translate, store, count; for counts: publish, (barrier) sum.
+// Phases compacted: each pass: load, look up, translate, count, compaction.h with its barrier, stage, (barrier) store; sum.
+
+#include "kernels/compaction.h"
+#include "kernels/register_tile.h"
+#include "kernels/remap_entry.h"
+
+namespace slotproof {
+
+// What the entries of a row have in common.
+struct RowContext {
+  bool is_workspace;
+  uint32_t start;                            // of a workspace row's request
+  uint32_t limit;                            // workspace rows, or columns of the table; 0 where the row has no slots at all
+  TensorRow<TensorId::kBlockTable> table;    // of a decode row with slots
+};
+
+template <class Team>
+SLOTPROOF_TEAM RowContext row_context_of(Team& team, const RemapView& view) {
+  const int32_t row = team.index();
+  RowContext context{false, 0, 0, {nullptr, 0}};
+  if (view.has_prefill) {
+    const int32_t prefill = team.load(TensorRow<TensorId::kPrefillRequestId>{view.prefill_request_id, view.num_tokens}, row);
+    if (prefill >= 0) {
+      context.is_workspace = true;
+      if (prefill >= view.num_prefills) return context;
+      const int32_t start = team.load(TensorRow<TensorId::kWorkspaceStarts>{view.workspace_starts, view.num_prefills}, prefill);
+      context.start = static_cast<uint32_t>(start);
+      context.limit = start >= 0 ? view.workspace_limit : 0;
+      return context;
+    }
+  }
+  const int32_t request = team.load(TensorRow<TensorId::kReqId>{view.req_id, view.num_tokens}, row);
+  if (static_cast<uint32_t>(request) < static_cast<uint32_t>(view.num_requests)) {
+    context.limit = static_cast<uint32_t>(view.table_columns);
+    context.table = {view.block_table + request * view.block_table_stride, view.table_columns};
+  }
+  return context;
+}
+
+// Positions in, slots out.
+template <Dcp kDcp, class Team>
+SLOTPROOF_TEAM void translate(Team& team, const RemapView& view, const RowContext& context,
+                              PerThread<Team, RegisterTile>& tile) {
+  if (context.is_workspace) {
+    team.phase("translate", [&](Thread t) {
+      unrolled<kVectorsPerThread>([&](ItemIndex v) {
+        unrolled<kVectorSize>([&](ItemIndex e) {
+          tile[t][v][e] = workspace_row_of(context.start, context.limit, tile[t][v][e]);
+        });
+      });
+    });
+    return;
+  }
+  // All lookups of the tile are on their way before the first is used.
+  PerThread<Team, RegisterTile> bases(team);
+  team.phase("look up", [&](Thread t) {
+    unrolled<kVectorsPerThread>([&](ItemIndex v) {
+      unrolled<kVectorSize>([&](ItemIndex e) {
+        const TablePlace place = table_place_of<kDcp>(view, tile[t][v][e]);
+        bases[t][v][e] = place.column < context.limit ? team.load(t, context.table, static_cast<int32_t>(place.column)) : kNone;
+        tile[t][v][e] = static_cast<int32_t>(place.offset);
+      });
+    });
+  });
+  team.phase("translate", [&](Thread t) {
+    unrolled<kVectorsPerThread>([&](ItemIndex v) {
+      unrolled<kVectorSize>([&](ItemIndex e) {
+        tile[t][v][e] = slot_of(view, bases[t][v][e], static_cast<uint32_t>(tile[t][v][e]));
+      });
+    });
+  });
+}
+
+SLOTPROOF_HD TensorRow<TensorId::kTokenIndices> indices_row(const RemapView& view, int32_t row) {
+  return {view.token_indices + row * view.token_indices_stride, view.topk};
+}
+SLOTPROOF_HD TensorRow<TensorId::kSlots> slots_row(const RemapView& view, int32_t row) {
+  return {view.slots + row * view.slots_stride, view.topk};
+}
+SLOTPROOF_HD TensorRow<TensorId::kValidCounts> counts_row(const RemapView& view) {
+  return {view.valid_counts, view.num_tokens};
+}
+
+SLOTPROOF_HD Pass pass_at(const RemapView& view, TensorRow<TensorId::kTokenIndices> indices, int32_t begin) {
+  const int32_t left = view.topk - begin;
+  return {begin, view.tile < left ? view.tile : left, vector_phase_of(indices.data + begin)};
+}
+
+struct WarpCount {
+  static constexpr const char* kName = "warp_count";
+};
+
+template <Dcp kDcp, class Team>
+SLOTPROOF_TEAM void remap_row_in_place(Team& team, const RemapView& view) {
+  const auto indices = indices_row(view, team.index());
+  const auto slots = slots_row(view, team.index());
+  PerThread<Team, RegisterTile> tile(team);
+  PerThread<Team, int32_t> kept(team);
+  team.phase("start", [&](Thread t) { kept[t] = 0; });
+  RowContext context{};
+  SLOTPROOF_NO_UNROLL
+  for (int32_t begin = 0; begin < view.topk;) {
+    const Pass pass = pass_at(view, indices, begin);
+    load_tile(team, indices, pass, tile);
+    if (begin == 0) context = row_context_of(team, view);  // Behind the loads, so that both are on their way at once.
+    translate<kDcp>(team, view, context, tile);
+    store_tile(team, slots, pass, tile);
+    team.phase("count", [&](Thread t) {
+      unrolled<kVectorsPerThread>([&](ItemIndex v) {
+        unrolled<kVectorSize>([&](ItemIndex e) { kept[t] += tile[t][v][e] >= 0; });
+      });
+    });
+    begin += pass.size;
+  }
+  if (!view.has_counts) return;
+  const PerThread<Team, int32_t> warp_sum = team.warp_sum(kept);
+  auto warp_count = team.template shared<int32_t, Team::kNumWarps, WarpCount>();
+  team.phase("publish", [&](Thread t) {
+    if (t.lane() == 0) warp_count.store(t, t.warp(), warp_sum[t]);
+  });
+  team.sync();  // Thread 0 reads what every warp wrote.
+  team.phase("sum", [&](Thread t) {
+    if (t.index != 0) return;
+    int32_t count = 0;
+    SLOTPROOF_UNROLL
+    for (int32_t warp = 0; warp < Team::kNumWarps; ++warp) count += warp_count.load(t, warp);
+    team.store(t, counts_row(view), team.index(), count);
+  });
+}
+
+struct Staged {
+  static constexpr const char* kName = "staged";
+};
+
+// What one pass adds to the compacted row: staged[lead, kept_end) go to the columns from `done` on. `lead`, 0 ... 3, puts the
+// vectors of `staged` on the 16-byte boundaries of the output row. From kept_end to end the columns get kNone.
+struct Sweep {
+  int32_t done;
+  uint32_t lead;
+  uint32_t kept_end;
+  uint32_t end;
+};
+
+template <class Team, class SharedArray>
+SLOTPROOF_TEAM void store_sweep(Team& team, TensorRow<TensorId::kSlots> slots, const Sweep& sweep, const SharedArray& staged) {
+  team.phase("store", [&](Thread t) {
+    SLOTPROOF_NO_UNROLL
+    for (uint32_t j = static_cast<uint32_t>(t.index) * kVectorSize; j < sweep.end; j += Team::kWidth * kVectorSize) {
+      const int32_t column = sweep.done + static_cast<int32_t>(j - sweep.lead);
+      Vector x;
+      if (j + kVectorSize <= sweep.kept_end && j >= sweep.lead) {
+        x = staged.template load_vector<kVectorSize>(t, static_cast<int32_t>(j));
+      } else {
+        unrolled<kVectorSize>([&](ItemIndex e) {
+          const uint32_t i = j + static_cast<uint32_t>(e.value());
+          x[e] = i >= sweep.lead && i < sweep.kept_end ? staged.load(t, static_cast<int32_t>(i)) : kNone;
+        });
+      }
+      if (j >= sweep.lead && j + kVectorSize <= sweep.end) {
+        team.template store_vector<kVectorSize>(t, slots, column, x);
+      } else {
+        unrolled<kVectorSize>([&](ItemIndex e) {
+          const uint32_t i = j + static_cast<uint32_t>(e.value());
+          if (i >= sweep.lead && i < sweep.end) team.store(t, slots, column + e.value(), x[e]);
+        });
+      }
+    }
+  });
+}
+
+template <Dcp kDcp, class Team>
+SLOTPROOF_TEAM void remap_row_compacted(Team& team, const RemapView& view) {
+  const auto indices = indices_row(view, team.index());
+  const auto slots = slots_row(view, team.index());
+  auto staged = team.template shared<int32_t, tile_capacity(Team::kWidth) + kVectorSize, Staged>();
+  PerThread<Team, RegisterTile> tile(team);
+  RowContext context{};
+  int32_t done = 0;  // columns of the output that have their slot
+  SLOTPROOF_NO_UNROLL
+  for (int32_t begin = 0; begin < view.topk;) {
+    const Pass pass = pass_at(view, indices, begin);
+    load_tile(team, indices, pass, tile);
+    if (begin == 0) context = row_context_of(team, view);  // Behind the loads, so that both are on their way at once.
+    translate<kDcp>(team, view, context, tile);
+    PerThread<Team, PackedCounts> kept(team);
+    team.phase("count", [&](Thread t) {
+      kept[t] = 0;
+      unrolled<kVectorsPerThread>([&](ItemIndex v) {
+        uint32_t count = 0;
+        unrolled<kVectorSize>([&](ItemIndex e) { count += tile[t][v][e] >= 0; });
+        kept[t] += packed_count(v, count);
+      });
+    });
+    PerThread<Team, Items<kVectorsPerThread>> places(team);
+    const int32_t total = exclusive_places(team, kept, places);
+    begin += pass.size;
+    const auto lead = static_cast<uint32_t>(vector_phase_of(slots.data + done));
+    const uint32_t kept_end = lead + static_cast<uint32_t>(total);
+    const uint32_t end = begin < view.topk ? kept_end : lead + static_cast<uint32_t>(view.topk - done);
+    // The barrier inside exclusive_places keeps these writes behind the last pass's reads of `staged`.
+    team.phase("stage", [&](Thread t) {
+      unrolled<kVectorsPerThread>([&](ItemIndex v) {
+        int32_t place = static_cast<int32_t>(lead) + places[t][v];
+        unrolled<kVectorSize>([&](ItemIndex e) {
+          if (tile[t][v][e] >= 0) staged.store(t, place++, tile[t][v][e]);
+        });
+      });
+    });
+    // The row is staged in any order and leaves in vectors. It also keeps the next pass's write of warp_kept behind this
+    // pass's reads, so a pass needs these two barriers and no third.
+    team.sync();
+    store_sweep(team, slots, {done, lead, kept_end, end}, staged);
+    done += total;
+  }
+  if (!view.has_counts) return;
+  team.phase("sum", [&](Thread t) {
+    if (t.index == 0) team.store(t, counts_row(view), team.index(), done);
+  });
+}
+
+template <Placement kPlacement, Dcp kDcp, class Team>
+SLOTPROOF_TEAM void remap_row(Team& team, const RemapView& view) {
+  if constexpr (kPlacement == Placement::kInPlace) {
+    remap_row_in_place<kDcp>(team, view);
+  } else {
+    remap_row_compacted<kDcp>(team, view);
+  }
+}
+
+}  // namespace slotproof

@@ -1,0 +1,233 @@
+#include "kernels/team/checked_memory.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace slotproof {
+namespace {
+
+// Shadow memory beyond this goes back after the launch: one huge call should not hold memory for ever.
+constexpr std::size_t kKeptCells = std::size_t{1} << 20;
+
+}  // namespace
+
+const char* name_of(TensorId id) {
+  static constexpr const char* kNames[kNumTensors] = {
+      "req_id", "block_table", "token_indices", "prefill_request_id", "workspace_starts", "slots", "valid_counts"};
+  return kNames[static_cast<std::size_t>(id)];
+}
+
+void CheckedMemory::begin_launch() {
+  launch_time_ = ++now_;
+  starts_.clear();
+  for (Tensor& tensor : tensors_) {
+    tensor.base = nullptr;
+    tensor.rows = tensor.columns = 0;
+    tensor.last_row_data = nullptr;
+    tensor.last_row = -1;
+  }
+}
+
+void CheckedMemory::set_tensor(TensorId id, const int32_t* base, int32_t rows, int32_t columns, int64_t stride) {
+  Tensor& tensor = tensors_[static_cast<std::size_t>(id)];
+  tensor.base = base;
+  tensor.rows = rows;
+  tensor.columns = columns;
+  tensor.stride = stride;
+  if (is_output(id)) {
+    const std::size_t size = static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+    if (tensor.cells.size() < size) tensor.cells.resize(size);
+  }
+}
+
+void CheckedMemory::begin_cta(int32_t cta, int32_t width) {
+  cta_ = cta;
+  width_ = width;
+  phase_ = kTeamScope;
+  cta_time_ = team_time_ = warp_time_ = ++now_;
+  starts_.push_back({now_, cta});
+}
+
+void CheckedMemory::end_launch() {
+  for (Tensor& tensor : tensors_) {
+    if (tensor.cells.size() > kKeptCells) std::vector<Cell>().swap(tensor.cells);
+  }
+}
+
+void CheckedMemory::find_row(TensorId id, Tensor& tensor, const int32_t* row_data, int32_t i, Access access,
+                             int32_t thread) {
+  const auto offset = static_cast<int64_t>(reinterpret_cast<uintptr_t>(row_data) - reinterpret_cast<uintptr_t>(tensor.base)) /
+                      static_cast<int64_t>(sizeof(int32_t));
+  const bool one_row = tensor.rows == 1 || tensor.stride == 0;
+  const int64_t row = one_row ? 0 : offset / tensor.stride;
+  const bool has_elements = tensor.rows > 0 && tensor.columns > 0;
+  if (!has_elements || row < 0 || row >= tensor.rows || offset != (one_row ? 0 : row * tensor.stride)) {
+    throw_fault(FaultKind::kOverrun, access, {name_of(id), -1, offset + i}, thread);
+  }
+  tensor.last_row_data = row_data;
+  tensor.last_row = row;
+}
+
+bool CheckedMemory::written_before(const Cell& cell, int32_t thread) const {
+  if (cell.write_time < team_time_) return true;
+  if (thread == kEveryThread) return width_ <= kWarpSize && cell.write_time < warp_time_;
+  return cell.writer == thread || (cell.write_time < warp_time_ && same_warp(cell.writer, thread));
+}
+
+int32_t CheckedMemory::racing_reader(const Cell& cell, int32_t thread) const {
+  if (cell.read_time < team_time_) return kNobody;
+  if (!same_warp(cell.reader, thread)) return cell.reader;
+  if (cell.far_reader != kNobody) return cell.far_reader;
+  if (cell.read_time < warp_time_) return kNobody;
+  return cell.reader != thread ? cell.reader : cell.warp_reader;
+}
+
+void CheckedMemory::record_read(Cell& cell, int32_t thread) const {
+  if (thread == kEveryThread) {
+    cell.reader = 0;
+    cell.warp_reader = 1;
+    cell.far_reader = width_ > kWarpSize ? kWarpSize : kNobody;
+  } else {
+    const auto reader = static_cast<int16_t>(thread);
+    if (cell.read_time < team_time_) {
+      cell.warp_reader = cell.far_reader = kNobody;
+    } else if (!same_warp(cell.reader, thread)) {
+      cell.far_reader = cell.reader;
+      cell.warp_reader = kNobody;
+    } else if (cell.read_time < warp_time_) {
+      cell.warp_reader = kNobody;
+    } else if (cell.reader != reader) {
+      cell.warp_reader = cell.reader;
+    }
+    cell.reader = reader;
+  }
+  cell.read_time = now_;
+}
+
+void CheckedMemory::check_read(const Cell& cell, const Place& place, int32_t thread) const {
+  if (!written_before(cell, thread)) throw_race(Access::kRead, place, thread, Access::kWrite, cta_, cell.writer);
+}
+
+void CheckedMemory::check_write(const Cell& cell, const Place& place, int32_t thread) const {
+  if (!written_before(cell, thread)) throw_race(Access::kWrite, place, thread, Access::kWrite, cta_, cell.writer);
+  const int32_t reader = racing_reader(cell, thread);
+  if (reader != kNobody) throw_race(Access::kWrite, place, thread, Access::kRead, cta_, reader);
+}
+
+// Nothing orders two CTAs of one launch. Readers need no look here: what a CTA reads, it wrote itself.
+void CheckedMemory::check_other_ctas(const Cell& cell, Access access, const Place& place, int32_t thread) const {
+  if (cell.write_time >= launch_time_ && cell.write_time < cta_time_) {
+    throw_race(access, place, thread, Access::kWrite, cta_at(cell.write_time), cell.writer);
+  }
+}
+
+int32_t CheckedMemory::cta_at(uint64_t time) const {
+  const auto after = std::upper_bound(starts_.begin(), starts_.end(), time,
+                                      [](uint64_t t, const CtaStart& start) { return t < start.time; });
+  return std::prev(after)->cta;
+}
+
+void CheckedMemory::read_output(TensorId id, Tensor& tensor, int32_t i, int32_t count, int32_t thread) {
+  for (int32_t e = i; e < i + count; ++e) {
+    Cell& cell = tensor.cells[static_cast<std::size_t>(tensor.last_row * tensor.columns + e)];
+    const Place place{name_of(id), tensor.last_row, e};
+    check_other_ctas(cell, Access::kRead, place, thread);
+    if (cell.write_time < launch_time_) throw_fault(FaultKind::kStaleRead, Access::kRead, place, thread);
+    check_read(cell, place, thread);
+    record_read(cell, thread);
+  }
+}
+
+void CheckedMemory::write_tensor(TensorId id, const int32_t* row_data, int32_t row_size, int32_t i, int32_t count,
+                                 int32_t thread) {
+  Tensor& tensor = check_bounds(id, row_data, row_size, i, count, Access::kWrite, thread);
+  for (int32_t e = i; e < i + count; ++e) {
+    Cell& cell = tensor.cells[static_cast<std::size_t>(tensor.last_row * tensor.columns + e)];
+    const Place place{name_of(id), tensor.last_row, e};
+    check_other_ctas(cell, Access::kWrite, place, thread);
+    check_write(cell, place, thread);
+    cell.write_time = now_;
+    cell.writer = static_cast<int16_t>(thread);
+  }
+}
+
+CheckedMemory::SharedBlock& CheckedMemory::shared_block(const void* key, const char* name, int32_t size,
+                                                        std::size_t size_bytes) {
+  for (const auto& block : blocks_) {
+    if (block->key == key) return *block;
+  }
+  const std::size_t units = (size_bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t);
+  auto block = std::make_unique<SharedBlock>(
+      SharedBlock{key, name, size, std::make_unique<std::max_align_t[]>(units),
+                  std::vector<Cell>(static_cast<std::size_t>(size))});
+  static_assert(alignof(std::max_align_t) % 16 == 0);
+  blocks_.push_back(std::move(block));
+  return *blocks_.back();
+}
+
+void CheckedMemory::read_shared(SharedBlock& block, int32_t i, int32_t count, std::size_t vector_bytes, int32_t thread) {
+  if (i < 0 || i >= block.size || count > block.size - i) {
+    throw_fault(FaultKind::kOverrun, Access::kRead, {block.name, -1, first_outside(i, block.size)}, thread);
+  }
+  if (count > 1 && static_cast<std::size_t>(i) * (vector_bytes / static_cast<std::size_t>(count)) % vector_bytes != 0) {
+    throw_fault(FaultKind::kMisaligned, Access::kRead, {block.name, -1, i}, thread);
+  }
+  for (int32_t e = i; e < i + count; ++e) {
+    Cell& cell = block.cells[static_cast<std::size_t>(e)];
+    const Place place{block.name, -1, e};
+    if (cell.write_time < cta_time_) throw_fault(FaultKind::kStaleRead, Access::kRead, place, thread);
+    check_read(cell, place, thread);
+    record_read(cell, thread);
+  }
+}
+
+void CheckedMemory::write_shared(SharedBlock& block, int32_t i, int32_t thread) {
+  const Place place{block.name, -1, i};
+  if (i < 0 || i >= block.size) throw_fault(FaultKind::kOverrun, Access::kWrite, place, thread);
+  Cell& cell = block.cells[static_cast<std::size_t>(i)];
+  check_write(cell, place, thread);
+  cell.write_time = now_;
+  cell.writer = static_cast<int16_t>(thread);
+}
+
+void CheckedMemory::throw_fault(FaultKind kind, Access access, const Place& place, int32_t thread) const {
+  MemoryFault fault;
+  fault.kind = kind;
+  fault.access = access;
+  fault.phase = phase_;
+  fault.cta = fault.other_cta = cta_;
+  fault.thread = thread;
+  fault.array = place.array;
+  fault.row = place.row;
+  fault.element = place.element;
+  throw fault;
+}
+
+void CheckedMemory::throw_race(Access access, const Place& place, int32_t thread, Access other_access, int32_t other_cta,
+                               int32_t other_thread) const {
+  MemoryFault fault;
+  fault.kind = FaultKind::kRace;
+  fault.access = access;
+  fault.phase = phase_;
+  fault.cta = cta_;
+  fault.thread = thread;
+  fault.array = place.array;
+  fault.row = place.row;
+  fault.element = place.element;
+  fault.other_access = other_access;
+  fault.other_cta = other_cta;
+  fault.other_thread = other_thread;
+  throw fault;
+}
+
+void CheckedMemory::throw_not_uniform(int32_t thread, int32_t other_thread) const {
+  MemoryFault fault;
+  fault.kind = FaultKind::kNotUniform;
+  fault.phase = phase_;
+  fault.cta = fault.other_cta = cta_;
+  fault.thread = thread;
+  fault.other_thread = other_thread;
+  throw fault;
+}
+
+}  // namespace slotproof

@@ -1,0 +1,119 @@
+#pragma once
+// The team on the GPU: one CTA of Width threads. What each primitive promises is said in team.h.
+
+#include "kernels/team/team.h"
+
+namespace slotproof {
+
+template <int Width>
+class CtaTeam {
+ public:
+  static constexpr int kWidth = Width;
+  static constexpr int kNumWarps = Width / kWarpSize;
+  static_assert(Width == 32 || Width == 64 || Width == 128 || Width == 256);
+
+  template <class T>
+  class PerThread {
+   public:
+    __device__ __forceinline__ explicit PerThread(CtaTeam&) {}
+    __device__ __forceinline__ T& operator[](Thread) { return value_; }
+    __device__ __forceinline__ const T& operator[](Thread) const { return value_; }
+
+   private:
+    friend CtaTeam;
+    T value_;
+  };
+
+  template <class T>
+  class SharedArray {
+   public:
+    __device__ __forceinline__ explicit SharedArray(T* data) : data_(data) {}
+    __device__ __forceinline__ T load(int32_t i) const { return data_[i]; }
+    __device__ __forceinline__ T load(Thread, int32_t i) const { return data_[i]; }
+    __device__ __forceinline__ void store(Thread, int32_t i, T x) const { data_[i] = x; }
+    template <int N>
+    __device__ __forceinline__ Items<N, T> load_vector(Thread, int32_t i) const {
+      static_assert(N * sizeof(T) == sizeof(int4));
+      return items_of<Items<N, T>>(*reinterpret_cast<const int4*>(data_ + i));
+    }
+
+   private:
+    T* data_;
+  };
+
+  __device__ __forceinline__ int32_t index() const { return static_cast<int32_t>(blockIdx.x); }
+
+  template <class Body>
+  __device__ __forceinline__ void phase(const char*, Body&& body) {
+    body(Thread{static_cast<int32_t>(threadIdx.x)});
+  }
+
+  __device__ __forceinline__ void sync() {
+    if constexpr (kNumWarps == 1) {
+      __syncwarp();
+    } else {
+      __syncthreads();
+    }
+  }
+  __device__ __forceinline__ void sync_warp() { __syncwarp(); }
+
+  // Tag keeps two arrays of one type and size apart, which would otherwise be the same static variable.
+  template <class T, int N, class Tag>
+  __device__ __forceinline__ SharedArray<T> shared() {
+    __shared__ alignas(16) T data[N];
+    return SharedArray<T>(data);
+  }
+
+  template <class T>
+  __device__ __forceinline__ T uniform(const PerThread<T>& x) {
+    return x.value_;
+  }
+  template <class T>
+  __device__ __forceinline__ PerThread<T> warp_shuffle_up(const PerThread<T>& x, uint32_t delta) {
+    PerThread<T> result(*this);
+    result.value_ = __shfl_up_sync(kEveryLane, x.value_, delta);
+    return result;
+  }
+  __device__ __forceinline__ PerThread<int32_t> warp_sum(const PerThread<int32_t>& x) {
+    PerThread<int32_t> result(*this);
+    result.value_ = __reduce_add_sync(kEveryLane, x.value_);
+    return result;
+  }
+
+  template <TensorId Id>
+  __device__ __forceinline__ int32_t load(TensorRow<Id> row, int32_t i) {
+    if constexpr (is_output(Id)) {
+      return row.data[i];
+    } else {
+      return __ldg(row.data + i);  // No launch writes its inputs (A15).
+    }
+  }
+  template <TensorId Id>
+  __device__ __forceinline__ int32_t load(Thread, TensorRow<Id> row, int32_t i) {
+    return load(row, i);
+  }
+  template <int N, TensorId Id>
+  __device__ __forceinline__ Items<N> load_vector(Thread, TensorRow<Id> row, int32_t i) {
+    static_assert(N == 4 && !is_output(Id));
+    return items_of<Items<4>>(__ldg(reinterpret_cast<const int4*>(row.data + i)));
+  }
+  template <TensorId Id>
+  __device__ __forceinline__ void store(Thread, TensorRow<Id> row, int32_t i, int32_t x) {
+    row.data[i] = x;
+  }
+  template <int N, TensorId Id>
+  __device__ __forceinline__ void store_vector(Thread, TensorRow<Id> row, int32_t i, const Items<N>& x) {
+    static_assert(N == 4);
+    *reinterpret_cast<int4*>(row.data + i) = __builtin_bit_cast(int4, x);
+  }
+
+ private:
+  static constexpr uint32_t kEveryLane = 0xffffffffu;
+
+  template <class Result>
+  __device__ static __forceinline__ Result items_of(int4 x) {
+    return __builtin_bit_cast(Result, x);
+  }
+};
+
+}  // namespace slotproof

@@ -1,0 +1,130 @@
+// The host context finds misuse of the tensors of a launch, and nothing else. Each misuse stands beside its correct twin.
+
+#include "property_tests/team_fixture.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace slotproof {
+namespace {
+
+TEST_F(Team, ReportsAnAccessIntoTheGapBehindARow) {
+  const auto body = [&](int32_t believed_columns, int32_t i) {
+    return [=, this](auto& team) {
+      team.phase("read", [&](Thread t) {
+        if (t.index == 3) team.load(t, Table{table_row(2).data, believed_columns}, i);
+      });
+    };
+  };
+  const auto gap = run<32>(body(kTableStride, kColumns));  // A body that took the stride for the width.
+  EXPECT_FAULT(gap, FaultKind::kOverrun, "read", 3, "block_table", kColumns);
+  EXPECT_EQ(gap->row, 2);
+  EXPECT_EQ(gap->access, Access::kRead);
+  EXPECT_FAULT(run<32>(body(kTableStride, -1)), FaultKind::kOverrun, "read", 3, "block_table", -1);
+  EXPECT_FAULT(run<32>(body(2, 2)), FaultKind::kOverrun, "read", 3, "block_table", 2);
+  EXPECT_NO_FAULT(run<32>(body(kTableStride, kColumns - 1)));
+}
+
+TEST_F(Team, ReportsARowThatBeginsNowhere) {
+  const auto body = [&](int64_t offset) {
+    return [=, this](auto& team) {
+      team.phase("read", [&](Thread t) {
+        if (t.index == 1) team.load(t, Table{table_ + offset, kColumns}, 0);
+      });
+    };
+  };
+  const auto fault = run<32>(body(2 * kTableStride + 1));
+  EXPECT_FAULT(fault, FaultKind::kOverrun, "read", 1, "block_table", 2 * kTableStride + 1);
+  EXPECT_EQ(fault->row, -1);
+  EXPECT_TRUE(run<32>(body(kRows * kTableStride)).has_value());
+  EXPECT_NO_FAULT(run<32>(body(2 * kTableStride)));
+}
+
+TEST_F(Team, ReportsAnAccessToATensorThatTheCallDoesNotHave) {
+  const auto fault = run<32>([&](auto& team) { team.load(TensorRow<TensorId::kReqId>{table_, kColumns}, 0); });
+  EXPECT_FAULT(fault, FaultKind::kOverrun, kTeamScope, kEveryThread, "req_id", reinterpret_cast<intptr_t>(table_) / 4);
+}
+
+TEST_F(Team, ReportsAVectorThatLeavesItsRow) {
+  const auto body = [&](int32_t column) {
+    return [=, this](auto& team) {
+      team.phase("write", [&](Thread t) {
+        if (t.index == 0) team.template store_vector<4>(t, Slots{slots_, 2 * kSlotColumns}, column, Items<4>{});
+      });
+    };
+  };
+  EXPECT_FAULT(run<32>(body(kSlotColumns - 2)), FaultKind::kOverrun, "write", 0, "slots", kSlotColumns);
+  EXPECT_FAULT(run<32>(body(kSlotColumns - 6)), FaultKind::kMisaligned, "write", 0, "slots", kSlotColumns - 6);
+  EXPECT_NO_FAULT(run<32>(body(kSlotColumns - 4)));
+}
+
+// CTA i writes the row of its own number, or all of them the same row; element `column`.
+TEST_F(Team, ReportsTwoCtasThatWriteOneElement) {
+  const auto body = [&](bool shares_a_row) {
+    return [=, this](auto& team) {
+      team.phase("write", [&](Thread t) {
+        if (t.index == 6) team.store(t, slots_row(shares_a_row ? 1 : team.index()), 44, team.index());
+      });
+    };
+  };
+  const auto fault = run<32>(body(true), 2);
+  EXPECT_FAULT(fault, FaultKind::kRace, "write", 6, "slots", 44);
+  EXPECT_EQ(fault->row, 1);
+  EXPECT_EQ(fault->cta, 1);
+  EXPECT_EQ(fault->other_cta, 0);
+  EXPECT_EQ(fault->other_thread, 6);
+  EXPECT_STREQ(status_of(*fault).message(),
+               "race: phase 'write' of CTA 1: thread 6 writes slots[1, 44], which thread 6 of CTA 0 wrote in the same launch");
+  EXPECT_NO_FAULT(run<32>(body(false), 2));
+  EXPECT_NO_FAULT(run<32>(body(true), 1));
+  EXPECT_NO_FAULT(run<32>(body(true), 1));  // Another launch may write it again.
+}
+
+TEST_F(Team, ReportsACtaThatReadsWhatAnotherWrites) {
+  const auto body = [&](int32_t row_read_by_cta_1) {
+    return [=, this](auto& team) {
+      team.phase("write", [&](Thread t) { team.store(t, slots_row(team.index()), t.index, 1); });
+      team.sync();
+      team.phase("read", [&](Thread t) {
+        if (team.index() == 1 && t.index == 8) team.load(t, slots_row(row_read_by_cta_1), 20);
+      });
+    };
+  };
+  const auto fault = run<32>(body(0), 2);
+  EXPECT_FAULT(fault, FaultKind::kRace, "read", 8, "slots", 20);
+  EXPECT_EQ(fault->other_cta, 0);
+  EXPECT_EQ(fault->other_thread, 20);
+  EXPECT_NO_FAULT(run<32>(body(1), 2));
+}
+
+TEST_F(Team, ReportsAReadOfAnOutputThatNobodyWroteInThisLaunch) {
+  const auto body = [&](bool writes) {
+    return [=, this](auto& team) {
+      team.phase("write", [&](Thread t) {
+        if (writes) team.store(t, slots_row(0), t.index, 1);
+      });
+      team.phase("read", [&](Thread t) { team.load(t, slots_row(0), t.index); });
+    };
+  };
+  EXPECT_NO_FAULT(run<32>(body(true)));
+  EXPECT_FAULT(run<32>(body(false)), FaultKind::kStaleRead, "read", 0, "slots", 0);  // The launch before wrote it.
+}
+
+TEST_F(Team, ReportsThreadsOfOneCtaThatRaceOnAnOutput) {
+  const auto body = [&](Barrier barrier) {
+    return [=, this](auto& team) {
+      team.phase("write", [&](Thread t) { team.store(t, slots_row(0), t.index, 1); });
+      wait(team, barrier);
+      team.phase("read", [&](Thread t) { team.load(t, slots_row(0), (t.index + 32) % 64); });
+    };
+  };
+  EXPECT_FAULT(run<64>(body(Barrier::kWarp)), FaultKind::kRace, "read", 0, "slots", 32);
+  EXPECT_NO_FAULT(run<64>(body(Barrier::kTeam)));
+}
+
+}  // namespace
+}  // namespace slotproof

@@ -1,0 +1,179 @@
+// The program as its users run it: exit codes, reports, and every planted fault found, shrunk and replayed.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace slotproof {
+namespace {
+
+struct Ran {
+  int code = -1;
+  std::string output;  // stdout and stderr
+};
+
+Ran run(const std::string& arguments) {
+  Ran ran;
+  const std::string command = std::string(SLOTPROOF_PROGRAM) + " " + arguments + " 2>&1";
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return ran;
+  std::array<char, 4096> buffer{};
+  while (const size_t size = fread(buffer.data(), 1, buffer.size(), pipe)) ran.output.append(buffer.data(), size);
+  const int status = pclose(pipe);
+  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return ran;
+}
+
+// A folder of this test's own, gone with it.
+class Program : public testing::Test {
+ protected:
+  Program() {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    std::string name = std::string(info->test_suite_name()) + "-" + info->name();
+    std::replace(name.begin(), name.end(), '/', '-');
+    folder_ = std::filesystem::temp_directory_path() / ("slotproof-" + name + "-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+  }
+  ~Program() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  nlohmann::json json(const std::string& name) const { return nlohmann::json::parse(std::ifstream(path(name))); }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+TEST_F(Program, ChecksOurBackEndsAndReportsThem) {
+  const Ran ran = run("check --cases 400 --findings " + path("findings") + " --json " + path("report.json") + " --junit " + path("report.xml"));
+  EXPECT_EQ(ran.code, 0) << ran.output;
+  EXPECT_NE(ran.output.find("writer_reader_agreement"), std::string::npos);
+  EXPECT_NE(ran.output.find("Corners reached"), std::string::npos);
+  const auto report = json("report.json");
+  EXPECT_EQ(report["holds"], true);
+  ASSERT_GE(report["backends"].size(), 2u);
+  for (const auto& backend : report["backends"]) {
+    EXPECT_EQ(backend["cases"], 400) << backend["name"];
+    for (const auto& [name, tally] : backend["invariants"].items()) EXPECT_GT(tally["exercised"], 0) << backend["name"] << " " << name;
+  }
+  std::ifstream junit(path("report.xml"));
+  const std::string xml(std::istreambuf_iterator<char>(junit), {});
+  EXPECT_NE(xml.find("<testsuite name=\"slotproof check\""), std::string::npos);
+  EXPECT_NE(xml.find("failures=\"0\""), std::string::npos);
+}
+
+TEST_F(Program, DrawsTheSameCasesFromTheSameSeedAndGoesOnWhereItStopped) {
+  const auto corners = [&](const std::string& options, const std::string& file) {
+    EXPECT_EQ(run("check --backend reference " + options + " --json " + path(file)).code, 0);
+    return json(file)["corners"];
+  };
+  const auto whole = corners("--seed 9 --cases 200", "whole.json");
+  auto first = corners("--seed 9 --cases 120", "first.json");
+  const auto second = corners("--seed 9 --first-case 120 --cases 80", "second.json");
+  EXPECT_EQ(json("first.json")["next_case"], 120);
+  for (auto& [corner, count] : first.items()) count = count.get<int64_t>() + second[corner].get<int64_t>();
+  EXPECT_EQ(first, whole);
+}
+
+TEST_F(Program, SaysWhatIsWrongWithItsUsage) {
+  const std::pair<const char*, const char*> calls[] = {
+      {"", "subcommand"},
+      {"check --no-such-option", "no-such-option"},
+      {"check --backend no-such", "no-such"},
+      {"check --backend plugin:/no/such.so", "/no/such.so"},
+      {"check --fault no-such", "no-request-row-guard"},  // it lists the ones there are
+      {"check --accept D99", "D99"},
+      {"check --level high", "high"},
+      {"check --cases 1 --seconds 1", "excludes"},
+      {"replay /no/such.json", "/no/such.json"},
+      {"explain /no/such.json", "/no/such.json"},
+      {"rules R99", "R99"},
+  };
+  for (const auto& [arguments, says] : calls) {
+    const Ran ran = run(arguments);
+    EXPECT_EQ(ran.code, 2) << arguments << "\n" << ran.output;
+    EXPECT_NE(ran.output.find(says), std::string::npos) << arguments << "\n" << ran.output;
+  }
+}
+
+TEST_F(Program, PrintsTheRules) {
+  EXPECT_NE(run("rules R8").output.find("base * L + local % S"), std::string::npos);
+  const Ran all = run("rules");
+  for (const char* id : {"R1 ", "R12u", "V5", "VA6", "P4", "A15"}) EXPECT_NE(all.output.find(id), std::string::npos) << id;
+}
+
+TEST_F(Program, ReplaysTheCommittedVectors) {
+  const Ran ran = run("replay " SLOTPROOF_SOURCE_DIR "/property_tests/vectors/*-*.json");
+  EXPECT_EQ(ran.code, 0) << ran.output;
+  EXPECT_NE(ran.output.find("reference: "), std::string::npos);
+  EXPECT_NE(ran.output.find("host: "), std::string::npos);
+}
+
+TEST_F(Program, FailsOnAVectorThatIsWrong) {
+  auto cases = nlohmann::json::parse(std::ifstream(SLOTPROOF_SOURCE_DIR "/property_tests/vectors/public-reports.json"));
+  cases["cases"][0]["expected"]["out"][0][0] = 12345;
+  std::ofstream(path("wrong.json")) << cases;
+  const Ran ran = run("replay " + path("wrong.json"));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.output.find("slots[0, 0]: expected 12345, got 28"), std::string::npos) << ran.output;
+}
+
+TEST_F(Program, ExplainsAnEntryRuleByRule) {
+  const Ran ran = run("explain " SLOTPROOF_SOURCE_DIR "/property_tests/vectors/public-reports.json --case D06 --row 0 --column 3");
+  EXPECT_EQ(ran.code, 0) << ran.output;
+  for (const char* line : {"owner = (10 / 1) % 2 = 0", "local = 10 / 2 * 1 + 10 % 1 = 5", "column = 5 / 4 = 1", "slot = base * L + local % S = 3 * 10 + 1 = 31"}) {
+    EXPECT_NE(ran.output.find(line), std::string::npos) << line << "\n" << ran.output;
+  }
+}
+
+class Faults : public Program, public testing::WithParamInterface<std::string> {};
+
+TEST_P(Faults, AreFoundShrunkAndReplayed) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Ran ran = run("check --fault " + GetParam() + " --findings " + path("findings") + " --json " + path("report.json"));
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  ASSERT_EQ(ran.code, 1) << ran.output;
+  EXPECT_LT(seconds, 10.0);
+  const auto found = json("report.json")["backends"][0]["counterexample"];
+  EXPECT_LE(found["rows"], 2) << ran.output;
+  EXPECT_LE(found["columns"], 8) << ran.output;
+  const std::string file = found["file"], plugin = "plugin:" SLOTPROOF_FAULT_DIR "/" + GetParam() + ".so";
+  const Ran replayed = run("replay " + file + " --backend " + plugin);
+  EXPECT_EQ(replayed.code, 1) << replayed.output;
+  const Ran ours = run("replay " + file + " --backend reference --backend host");
+  EXPECT_EQ(ours.code, 0) << ours.output;
+}
+
+std::vector<std::string> planted_faults() {
+  std::vector<std::string> names;
+  const auto json = nlohmann::json::parse(std::ifstream(SLOTPROOF_SOURCE_DIR "/property_tests/faults/faults.json"));
+  for (const auto& fault : json["faults"]) names.push_back(fault["name"]);
+  return names;
+}
+std::string name_of_fault(const testing::TestParamInfo<std::string>& tested) {
+  std::string name = tested.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(Planted, Faults, testing::ValuesIn(planted_faults()), name_of_fault);
+
+// The control: the same sources without a patch, as the same kind of plug-in.
+TEST_F(Program, FindsNothingInThePluginWithoutAFault) {
+  const Ran ran = run("check --backend plugin:" SLOTPROOF_FAULT_DIR "/slotproof_host.so --cases 3000 --findings " + path("findings"));
+  EXPECT_EQ(ran.code, 0) << ran.output;
+}
+
+}  // namespace
+}  // namespace slotproof
