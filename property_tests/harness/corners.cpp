@@ -81,6 +81,7 @@ constexpr std::array<CornerText, kNumCorners> kCorners = {{
     {Corner::kStridedInput, "strided_input", "positions in a wider storage"},
     {Corner::kHiddenTableColumns, "hidden_table_columns", "a block table in a wider storage"},
     {Corner::kStridedOutput, "strided_output", "slots in a wider storage"},
+    {Corner::kOutputBetweenInputRows, "output_between_input_rows", "slots that lie between the rows of the positions"},
     {Corner::kRefused, "refused", "a call that must be refused"},
     {Corner::kAcceptedDespiteOddArgument, "accepted_despite_odd_argument", "an odd argument that does not matter"},
 }};
@@ -134,6 +135,8 @@ class CornerReader {
     mark(Corner::kStridedInput, has_entries && p.token_indices.row_stride > p.topk());
     mark(Corner::kHiddenTableColumns, p.block_table.row_stride > p.block_table.columns && has_entries);
     mark(Corner::kStridedOutput, has_entries && p.slots.row_stride > p.topk());
+    const int32_t* last_position = p.token_indices.data + (p.num_tokens() - 1) * p.token_indices.row_stride;
+    mark(Corner::kOutputBetweenInputRows, has_entries && p.slots.data > p.token_indices.data && p.slots.data < last_position);
   }
 
   void read_row(int32_t t) {

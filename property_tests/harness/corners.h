@@ -22,7 +22,7 @@ enum class Corner : uint8_t {
   kDuplicates, kAscending, kLeadingNone, kInnerNone, kAllNone, kNoneInRow, kInnerHolesUnderDcp,
   kCompacted, kCompactedWithoutDcp, kOrderUnspecified, kCounted, kUncounted,
   kNoTokens, kNoColumns, kNoTableColumns, kNoRequests,
-  kOneColumn, kOddWidth, kSeveralTiles, kExplicitTile, kMisalignedInput, kMisalignedOutput, kStridedInput, kHiddenTableColumns, kStridedOutput,
+  kOneColumn, kOddWidth, kSeveralTiles, kExplicitTile, kMisalignedInput, kMisalignedOutput, kStridedInput, kHiddenTableColumns, kStridedOutput, kOutputBetweenInputRows,
   kRefused, kAcceptedDespiteOddArgument,
 };
 inline constexpr std::size_t kNumCorners = std::size_t(Corner::kAcceptedDespiteOddArgument) + 1;

@@ -28,6 +28,7 @@ class RemapDecoder {
     choose_layout();
     choose_schedule();
     if (is_guarded() && one_in(12)) break_an_argument();
+    else if (can(SLOTPROOF_CAN_STRIDED_OUTPUT | SLOTPROOF_CAN_STRIDED_INPUTS) && one_in(40)) interleave_output();
     return std::move(case_);
   }
 
@@ -212,6 +213,21 @@ class RemapDecoder {
   }
 
   void break_an_argument();
+
+  // The output lies between the rows of its own input: no element is shared (A15), though the intervals overlap. One word
+  // nearer, and one is.
+  void interleave_output() {
+    const int32_t topk = case_.topk();
+    const OwnedMatrix positions = case_.token_indices;
+    case_.token_indices = OwnedMatrix::filled(positions.rows, topk, 0, 2 * topk + 1);
+    for (int32_t t = 0; t < positions.rows; ++t) {
+      for (int32_t k = 0; k < topk; ++k) case_.token_indices.at(t, k) = positions.at(t, k);
+    }
+    const int32_t begin = is_guarded() && one_in(3) ? topk - 1 : topk + up_to(1);
+    if (begin < 0) return;
+    case_.edits.push_back({ArgumentEdit::Kind::kAlias, Tensor::kSlots, begin, Tensor::kTokenIndices});
+    case_.edits.push_back({ArgumentEdit::Kind::kRowStride, Tensor::kSlots, 2 * topk + 1, Tensor::kReqId});
+  }
 
   Stream& choices_;
   const DecoderOptions& options_;

@@ -123,6 +123,8 @@ Verdict judge(Backend& backend, const RemapCase& remap_case, const JudgeOptions&
   const spec::RemapProblem problem = frame.problem();
   Verdict verdict;
   if (options.accepted && options.accepted->is_accepted(problem)) return verdict;
+  // An edited call that is accepted but reaches past its own memory would be ours to blame: nobody can run it.
+  if (!spec::refusal_of(problem) && !frame.holds_every_element()) return verdict;
   verdict.is_compared = true;
   verdict.corners = corners_of(problem, !asked.edits.empty());
   const bool is_refused = verdict.corners.test(std::size_t(Corner::kRefused));

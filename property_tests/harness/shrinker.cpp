@@ -34,14 +34,17 @@ class Neighbours {
  public:
   explicit Neighbours(const RemapCase& from) : from_(from) {}
 
-  std::vector<RemapCase> take() {
-    drop_rows();
-    drop_columns();
-    drop_options();
-    drop_table();
-    plain_sizes();
-    plain_layout();
-    plain_values();
+  std::vector<RemapCase> take(ShrinkPass pass) {
+    switch (pass) {
+      case ShrinkPass::kRows: drop_rows(); break;
+      case ShrinkPass::kColumns: drop_columns(); break;
+      case ShrinkPass::kOptions: drop_options(); break;
+      case ShrinkPass::kTable: drop_table(); break;
+      case ShrinkPass::kSizes: plain_sizes(); break;
+      case ShrinkPass::kLayout: plain_layout(); break;
+      case ShrinkPass::kAllValues: plain_values_at_once(); break;
+      case ShrinkPass::kValues: plain_values(); break;
+    }
     return std::move(found_);
   }
 
@@ -172,6 +175,21 @@ class Neighbours {
     }
   }
 
+  // All numbers of a tensor at once: one try where one at a time would be hundreds.
+  void plain_values_at_once() {
+    const auto set_all = [&](auto values_of, int32_t value) {
+      const auto& values = values_of(const_cast<RemapCase&>(from_));
+      const auto is_plainer = [&](int32_t old) { return value == 0 ? old > 0 : old < -1; };
+      if (std::none_of(values.begin(), values.end(), is_plainer)) return;
+      add([&](RemapCase& c) { std::replace_if(values_of(c).begin(), values_of(c).end(), is_plainer, value); });
+    };
+    for (const int32_t value : {0, -1}) {
+      set_all([](RemapCase& c) -> std::vector<int32_t>& { return c.token_indices.storage; }, value);
+      set_all([](RemapCase& c) -> std::vector<int32_t>& { return c.block_table.storage; }, value);
+      set_all([](RemapCase& c) -> std::vector<int32_t>& { return c.req_id; }, value);
+    }
+  }
+
   void plain_values() {
     plain_numbers([](RemapCase& c) -> std::vector<int32_t>& { return c.req_id; });
     plain_numbers([](RemapCase& c) -> std::vector<int32_t>& { return c.block_table.storage; });
@@ -187,21 +205,37 @@ class Neighbours {
 
 }  // namespace
 
-std::vector<RemapCase> simpler_cases(const RemapCase& remap_case) { return Neighbours(remap_case).take(); }
+std::vector<RemapCase> simpler_cases(const RemapCase& remap_case, ShrinkPass pass) { return Neighbours(remap_case).take(pass); }
+
+std::vector<RemapCase> simpler_cases(const RemapCase& remap_case) {
+  std::vector<RemapCase> all;
+  for (int pass = 0; pass < kNumShrinkPasses; ++pass) {
+    for (RemapCase& neighbour : simpler_cases(remap_case, ShrinkPass(pass))) all.push_back(std::move(neighbour));
+  }
+  return all;
+}
 
 Shrunk shrink(const RemapCase& failing, const std::function<bool(const RemapCase&)>& still_fails, int max_tries,
               const std::function<bool()>& should_stop) {
   Shrunk shrunk{failing, 0, 0};
-  for (bool is_smaller = true; is_smaller;) {
-    is_smaller = false;
-    for (RemapCase& candidate : simpler_cases(shrunk.remap_case)) {
-      if (shrunk.num_tries == max_tries || should_stop()) return shrunk;
+  const auto is_spent = [&] { return shrunk.num_tries == max_tries || should_stop(); };
+  // Takes the first neighbour that still fails; false where there is none.
+  const auto step = [&](ShrinkPass pass) {
+    for (RemapCase& candidate : simpler_cases(shrunk.remap_case, pass)) {
+      if (is_spent()) return false;
       ++shrunk.num_tries;
       if (!still_fails(candidate)) continue;
       shrunk.remap_case = std::move(candidate);
       ++shrunk.num_steps;
-      is_smaller = true;
-      break;
+      return true;
+    }
+    return false;
+  };
+  for (int steps_before = -1; steps_before != shrunk.num_steps && !is_spent();) {
+    steps_before = shrunk.num_steps;
+    for (int pass = 0; pass < kNumShrinkPasses; ++pass) {
+      while (step(ShrinkPass(pass))) {
+      }
     }
   }
   return shrunk;

@@ -8,8 +8,13 @@
 
 namespace slotproof::harness {
 
-// Simpler neighbours of a case, boldest first. Each is smaller in some measure, so that shrinking ends.
-std::vector<RemapCase> simpler_cases(const RemapCase& remap_case);
+// What a pass of the shrinker tries to make simpler, boldest first.
+enum class ShrinkPass : uint8_t { kRows, kColumns, kOptions, kTable, kSizes, kLayout, kAllValues, kValues };
+inline constexpr int kNumShrinkPasses = 8;
+
+// Simpler neighbours of a case. Each is smaller in some measure, so that shrinking ends.
+std::vector<RemapCase> simpler_cases(const RemapCase& remap_case, ShrinkPass pass);
+std::vector<RemapCase> simpler_cases(const RemapCase& remap_case);  // of all passes, in their order
 
 struct Shrunk {
   RemapCase remap_case;
@@ -17,7 +22,7 @@ struct Shrunk {
   int num_tries = 0;
 };
 
-// Follows simpler neighbours as long as one still fails. Stops at max_tries, or where should_stop says so.
+// Follows simpler neighbours as long as one still fails: each pass to its end, and all of them again until none helps. Stops at max_tries, or where should_stop says so.
 Shrunk shrink(const RemapCase& failing, const std::function<bool(const RemapCase&)>& still_fails, int max_tries = 20000,
               const std::function<bool()>& should_stop = [] { return false; });
 
