@@ -133,7 +133,28 @@ class Campaign {
       else ++tally.no_fault.num_failures;
     }
     for (size_t i = 0; i < spec::kNumInvariants; ++i) tally.invariants[i].num_failures += has_failed[i];
-    tally.counterexample = minimize(backend, tally, remap_case, verdict.findings.front());
+    tally.counterexample = minimize(backend, tally, remap_case, most_telling(verdict.findings));
+  }
+
+  // A wrong entry explains a wrong count, and not the other way round; what only compares runs explains least.
+  static const Finding& most_telling(const std::vector<Finding>& findings) {
+    using spec::Invariant;
+    const auto rank = [](const Finding& finding) {
+      if (!finding.violation) return 0;
+      switch (finding.violation->invariant) {
+        case Invariant::kStridedViewNoOverlap:
+        case Invariant::kInterleaveAlignment:
+        case Invariant::kGapRowsUntouched: return 2;
+        case Invariant::kCompactedPrefixSet:
+        case Invariant::kTailIsNone: return 3;
+        case Invariant::kValidCountExactness: return 4;
+        case Invariant::kFrame: return finding.violation->rule == spec::Rule::R13 ? 1 : 4;
+        case Invariant::kDeterminism:
+        case Invariant::kTilingInvariance: return 5;
+        default: return 1;
+      }
+    };
+    return *std::min_element(findings.begin(), findings.end(), [&](const Finding& a, const Finding& b) { return rank(a) < rank(b); });
   }
 
   // The finding among those of a verdict that is the same fault as `wanted`.

@@ -16,6 +16,11 @@ std::string grouped(int64_t value) {
   return fmt::format("{},{:03}", grouped(value / 1000), value % 1000);
 }
 
+// "plugin:build/faults/x.so" -> "x"
+std::string short_name_of(const BackendTally& tally) {
+  return tally.name.starts_with("plugin:") ? std::filesystem::path(tally.name.substr(7)).stem().string() : tally.name;
+}
+
 std::string rate_of(const BackendTally& tally) { return grouped(int64_t(double(tally.num_indices) / std::max(tally.seconds, 1e-9))); }
 
 std::string corner_lines(const CampaignReport& report) {
@@ -41,6 +46,14 @@ std::string corner_lines(const CampaignReport& report) {
                      missed.empty() || !report.holds() ? "" : fmt::format("Corners not reached: {}\n", missed));
 }
 
+// The command by which this program can be called again from here.
+std::string program() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto relative = std::filesystem::relative(self, error);
+  return error || relative.empty() || relative.string().starts_with("..") ? self.string() : relative.string();
+}
+
 std::string escaped(std::string_view text) {
   std::string xml;
   for (const char c : text) {
@@ -58,11 +71,11 @@ std::string escaped(std::string_view text) {
 
 std::string table_of(const CampaignReport& report, const std::vector<AbsentBackend>& absent) {
   std::string text = fmt::format("{:<26}", "invariant");
-  for (const BackendTally& tally : report.backends) text += fmt::format(" {:>13} {:>9}", tally.name.substr(tally.name.rfind('/') + 1).substr(0, 13), "failures");
+  for (const BackendTally& tally : report.backends) text += fmt::format(" {:>20} {:>9}", short_name_of(tally).substr(0, 20), "failures");
   text += "\n";
   const auto line = [&](std::string_view name, auto tally_of) {
     text += fmt::format("{:<26}", name);
-    for (const BackendTally& tally : report.backends) text += fmt::format(" {:>13} {:>9}", grouped(tally_of(tally).num_exercised), grouped(tally_of(tally).num_failures));
+    for (const BackendTally& tally : report.backends) text += fmt::format(" {:>20} {:>9}", grouped(tally_of(tally).num_exercised), grouped(tally_of(tally).num_failures));
     text += "\n";
   };
   for (const spec::InvariantText& invariant : spec::invariants()) {
@@ -71,11 +84,11 @@ std::string table_of(const CampaignReport& report, const std::vector<AbsentBacke
   line("no_fault", [](const BackendTally& tally) { return tally.no_fault; });
   text += "(cases that exercised each invariant; no_fault: no crash, hang, misused memory or device error)\n\n" + corner_lines(report) + "\n";
   for (const BackendTally& tally : report.backends) {
-    text += fmt::format("{:<12} ran: {}; level {}; {} cases, {} indices, {} indices/s{}\n", tally.name, tally.description, tally.level, grouped(tally.num_cases),
+    text += fmt::format("{} ran: {}; level {}; {} cases, {} indices, {} indices/s{}\n", short_name_of(tally), tally.description, tally.level, grouped(tally.num_cases),
                         grouped(tally.num_indices), rate_of(tally),
                         tally.num_accepted ? fmt::format("; {} cases not judged (accepted divergences)", grouped(tally.num_accepted)) : "");
   }
-  for (const AbsentBackend& backend : absent) text += fmt::format("{:<12} absent: {}\n", backend.name, backend.reason);
+  for (const AbsentBackend& backend : absent) text += fmt::format("{} absent: {}\n", backend.name, backend.reason);
   text += fmt::format("\n{}: seed {}, cases {} to {}, {:.1f} s{}\n", report.holds() ? "All invariants hold" : "COUNTEREXAMPLE FOUND", report.seed, report.first_case,
                       report.next_case == report.first_case ? report.first_case : report.next_case - 1, report.seconds,
                       report.is_interrupted ? fmt::format("; interrupted, go on with --seed {} --first-case {}", report.seed, report.next_case) : "");
@@ -84,7 +97,7 @@ std::string table_of(const CampaignReport& report, const std::vector<AbsentBacke
 
 std::string text_of(const Counterexample& found, const BackendTally& backend) {
   const harness::Finding& finding = found.finding;
-  std::string text = fmt::format("Counterexample for {}: {}\n", backend.name, finding.name());
+  std::string text = fmt::format("Counterexample for {}: {}\n", short_name_of(backend), finding.name());
   text += text_of(found.shrunk);
   text += fmt::format("  {:<20} width {}, thread order {}, CTA order {}\n", "team", found.shrunk.schedule.team_width, found.shrunk.schedule.thread_order_seed,
                       found.shrunk.schedule.cta_order_seed);
@@ -99,9 +112,9 @@ std::string text_of(const Counterexample& found, const BackendTally& backend) {
   text += fmt::format("  {:<20} case {}, {} simplifications in {} tries, {:.1f} s\n", "found", found.case_index, found.num_steps, found.num_tries, found.seconds);
   const std::string id = found.file.stem().string();
   if (!found.save_error.empty()) return text + fmt::format("  NOT SAVED: {}\n", found.save_error);
-  text += fmt::format("  {:<20} slotproof replay {} --case {} --backend {}\n", "replay", found.file.string(), id, backend.name);
+  text += fmt::format("  {:<20} {} replay {} --case {} --backend {}\n", "replay", program(), found.file.string(), id, backend.name);
   if (finding.violation && finding.violation->row >= 0) {
-    text += fmt::format("  {:<20} slotproof explain {} --case {} --row {} --column {}\n", "explain", found.file.string(), id, finding.violation->row, finding.violation->column);
+    text += fmt::format("  {:<20} {} explain {} --case {} --row {} --column {}\n", "explain", program(), found.file.string(), id, finding.violation->row, finding.violation->column);
   }
   return text;
 }
