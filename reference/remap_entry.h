@@ -14,8 +14,8 @@ template <class Dcp> constexpr int32_t owner_of(const Dcp& dcp, int32_t tok) {
 
 // Which of its owner's positions tok >= 0 is: interleave for each whole round before it, then its place in its group. At most tok.
 template <class Dcp> constexpr int32_t local_of(const Dcp& dcp, int32_t tok) {
-  const int64_t round = int64_t{dcp.size} * dcp.interleave;  // may be beyond 2^31 - 1: then tok lies in round 0
-  return static_cast<int32_t>(tok / round * dcp.interleave + tok % dcp.interleave);  // R4
+  const int64_t round = int64_t{dcp.size} * dcp.interleave;
+  return (round > INT32_MAX ? 0 : tok / static_cast<int32_t>(round)) * dcp.interleave + tok % dcp.interleave;  // R4
 }
 
 // R2: the row of a prefill request's position in the workspace.
