@@ -1,6 +1,7 @@
 #pragma once
 // A check campaign: draws problems, runs the back ends on them, keeps the tally, shrinks what fails.
 
+#include "cli/counterexample.h"
 #include "property_tests/harness/backend.h"
 #include "property_tests/harness/decoder.h"
 #include "property_tests/harness/judge.h"
@@ -23,18 +24,6 @@ struct CampaignOptions {
   std::optional<harness::Level> level;  // absent: each back end's own
   harness::AcceptedDivergences accepted;
   std::filesystem::path findings = "findings";
-};
-
-struct Counterexample {
-  uint64_t case_index = 0;
-  harness::RemapCase original;
-  harness::RemapCase shrunk;
-  harness::Finding finding;  // of the shrunk case
-  int num_steps = 0;
-  int num_tries = 0;
-  double seconds = 0;        // from the finding to the smallest case
-  std::filesystem::path file;
-  std::string save_error;    // empty where the file was written
 };
 
 struct InvariantTally {

@@ -3,12 +3,16 @@
 #include "property_tests/device/bulk_rows.h"
 #include "property_tests/harness/bulk_corners.h"
 #include "property_tests/harness/judge.h"
+#include "property_tests/thread_lanes.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <random>
+#include <thread>
+#include <utility>
 
 namespace slotproof::harness {
 namespace {
@@ -136,7 +140,7 @@ TEST(Bulk, OneWrongSlotIsSeenAtItsPlace) {
 
 TEST(Bulk, ALostTailAWrongCountAGapAndAnInputAreSeenAtTheirPlaces) {
   HostBatch batch = batch_where([](const RemapShape& s) {
-    return s.is_compacted && s.has_counts && s.num_tokens > 9 && s.topk > 30 && s.slots_storage_columns > s.topk;
+    return s.is_compacted && s.has_counts && s.num_tokens > kBulkCornerRows && s.topk > 30 && s.slots_storage_columns > s.topk;
   });
   const int32_t last = batch.shape().topk - 1;
   for (int32_t t = 0; t < 9; ++t) {
@@ -175,6 +179,48 @@ TEST(Bulk, AnUnspecifiedOrderMayChangeButNotItsSlots) {
     batch.slot(t, 0) = kept;
   }
   EXPECT_GT(num_tried, 0);
+}
+
+BulkVerdict check_by_threads(const HostBatch& batch, int32_t row_end) {
+  BulkVerdict verdict{};
+  verdict.first = kNoMismatch;
+  ThreadLanes::Meeting meeting;
+  std::vector<std::thread> threads;
+  for (int32_t lane = 0; lane < ThreadLanes::kWidth; ++lane) {
+    threads.emplace_back([&, lane] {
+      for (int32_t t = 0; t < row_end; ++t) check_row(ThreadLanes(meeting, lane), batch.view(), t, verdict);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return verdict;
+}
+
+BulkVerdict check_by_one(const HostBatch& batch, int32_t row_end) {
+  BulkVerdict verdict{};
+  verdict.first = kNoMismatch;
+  for (int32_t t = 0; t < row_end; ++t) check_row(HostLanes{}, batch.view(), t, verdict);
+  return verdict;
+}
+
+TEST(Bulk, AWarpJudgesAsOneLaneDoes) {
+  constexpr BulkScale kNarrow{.max_indices = 600, .max_rows = 9, .topk = 75};
+  int num_wrong = 0;
+  for (uint64_t index = 0; index < 40; ++index) {
+    HostBatch batch(index, 0, kNarrow);
+    batch.run();
+    const int32_t num_rows = batch.shape().num_tokens + 1;
+    for (const int32_t column : {-1, 0, 40, 74}) {  // -1: nothing is changed
+      if (column >= 0) batch.slot(num_rows / 3, column) ^= 1;
+      const BulkVerdict one = check_by_one(batch, num_rows), warp = check_by_threads(batch, num_rows);
+      ASSERT_EQ(warp.num_mismatches, one.num_mismatches) << "batch " << index << ", column " << column;
+      ASSERT_EQ(warp.first, one.first) << "batch " << index << ", column " << column;
+      ASSERT_EQ(warp.num_corner_rows, one.num_corner_rows);
+      for (int i = 0; i < kNumBulkCorners; ++i) ASSERT_EQ(warp.corners[i], one.corners[i]) << "batch " << index << ", " << corners()[size_t(corner_of(BulkCorner(i)))].id;
+      num_wrong += one.num_mismatches > 0;
+      if (column >= 0) batch.slot(num_rows / 3, column) ^= 1;
+    }
+  }
+  EXPECT_EQ(num_wrong, 120);
 }
 
 // Corners by bits are the corners of corners.cpp.

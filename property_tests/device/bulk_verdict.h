@@ -18,7 +18,7 @@ enum class BulkCorner : uint8_t {
   kLeadingNone, kAllNone, kNoneMissing, kFullTileMisalignedOutput,
 };
 inline constexpr int kNumBulkCorners = int(BulkCorner::kFullTileMisalignedOutput) + 1;
-inline constexpr int32_t kBulkCornerRows = 8;
+inline constexpr int32_t kBulkCornerRows = 16;
 
 // What differs from what must be. In the order in which a row's are told.
 enum class BulkMismatch : uint8_t {

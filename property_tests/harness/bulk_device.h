@@ -1,6 +1,6 @@
 #pragma once
-// Memory for one bulk batch on the device, and the steps of a batch. Everything is enqueued on one stream that all slots of a set
-// share; only wait(), read() and write() wait for it. Each step returns an error, empty where it went well.
+// Memory for one bulk batch, and the steps of a batch. On the device everything is enqueued on one stream that all slots share; only
+// wait(), read() and write() wait for it. Each step returns an error, empty where it went well.
 
 #include "property_tests/device/bulk_verdict.h"
 #include "property_tests/harness/bulk.h"
@@ -36,5 +36,8 @@ struct BulkSlotsOrReason {
   std::string reason;  // "built without CUDA", "no CUDA driver", "no CUDA device", too little memory
 };
 BulkSlotsOrReason make_bulk_slots(int num_slots, const BulkScale& scale);
+
+// One slot in host memory, where the kernel's body runs under checked memory: for trying out, a thousand times slower.
+std::vector<std::unique_ptr<BulkSlot>> make_host_bulk_slots();
 
 }  // namespace slotproof::harness
