@@ -80,7 +80,7 @@ class Campaign {
     const Verdict verdict = judge(backend, remap_case);
     tally.seconds += seconds_since(begin);
     if (!verdict.is_compared) {
-      ++tally.num_accepted;
+      tally.num_accepted += verdict.is_accepted;
       return;
     }
     ++tally.num_cases;

@@ -120,7 +120,9 @@ rc::Gen<FlatRowViewProblem> caches() {
                                                                                        std::numeric_limits<int64_t>::min())}});
     const int64_t num_blocks = *extent, block_size = *extent, head_dim = *extent;
     const int64_t rows = *rc::gen::element<int64_t>(0, 1, 2, 3, 5, 100, kMaxRows);
-    const int64_t stride = __builtin_mul_overflow_p(rows, head_dim, int64_t{0}) ? rows : rows * head_dim + *rc::gen::element<int64_t>(0, 0, 0, 1);
+    int64_t stride = 0;
+    if (__builtin_mul_overflow(rows, head_dim, &stride)) stride = rows;
+    if (*rc::gen::inRange(0, 4) == 0 && stride < std::numeric_limits<int64_t>::max()) ++stride;
     FlatRowViewProblem problem = paged(num_blocks, block_size, head_dim, stride);
     if (*rc::gen::inRange(0, 4) == 0) problem.extents[*rc::gen::inRange(0, 3)] = *extent;
     if (*rc::gen::inRange(0, 4) == 0) problem.strides[*rc::gen::inRange(0, 3)] = *extent;

@@ -139,8 +139,9 @@ class CornerReader {
     mark(Corner::kStridedInput, has_entries && p.token_indices.row_stride > p.topk());
     mark(Corner::kHiddenTableColumns, p.block_table.row_stride > p.block_table.columns && has_entries);
     mark(Corner::kStridedOutput, has_entries && p.slots.row_stride > p.topk());
+    if (!has_entries) return;
     const int32_t* last_position = p.token_indices.data + (p.num_tokens() - 1) * p.token_indices.row_stride;
-    mark(Corner::kOutputBetweenInputRows, has_entries && p.slots.data > p.token_indices.data && p.slots.data < last_position);
+    mark(Corner::kOutputBetweenInputRows, p.slots.data > p.token_indices.data && p.slots.data < last_position);
   }
 
   void read_row(int32_t t) {

@@ -122,7 +122,8 @@ Verdict judge(Backend& backend, const RemapCase& remap_case, const JudgeOptions&
   Frame frame(asked, options.poison_seed);
   const spec::RemapProblem problem = frame.problem();
   Verdict verdict;
-  if (options.accepted && options.accepted->is_accepted(problem)) return verdict;
+  verdict.is_accepted = options.accepted && options.accepted->is_accepted(problem);
+  if (verdict.is_accepted) return verdict;
   // An edited call that is accepted but reaches past its own memory would be ours to blame: nobody can run it.
   if (!spec::refusal_of(problem) && !frame.holds_every_element()) return verdict;
   verdict.is_compared = true;

@@ -35,7 +35,8 @@ struct Finding {
 };
 
 struct Verdict {
-  bool is_compared = false;  // false: an accepted divergence, or a case that the back end cannot be asked
+  bool is_compared = false;
+  bool is_accepted = false;  // not compared, because an accepted divergence matters in it
   std::array<bool, spec::kNumInvariants> is_exercised{};
   std::vector<Finding> findings;
   CornerSet corners;
