@@ -1,10 +1,5 @@
 #include "cli/campaign.h"
 
-#include "property_tests/harness/case_file.h"
-#include "property_tests/harness/shrinker.h"
-#include "spec/arguments.h"
-#include "spec/remap.h"
-
 #include <fmt/format.h>
 #include <slotproof/plugin.h>
 
@@ -20,39 +15,6 @@ using harness::RemapCase;
 using harness::Verdict;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-// Long enough for the last step of a stubborn one, short enough that nobody waits.
-constexpr double kShrinkSeconds = 8.0;
-
-// A file name of the back end's own: "plugin:build/faults/x.so" -> "x".
-std::string file_stem_of(const std::string& backend) {
-  std::string stem = backend.rfind("plugin:", 0) == 0 ? std::filesystem::path(backend.substr(7)).stem().string() : backend;
-  for (char& c : stem) {
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_') c = '_';
-  }
-  return stem;
-}
-
-harness::Case case_of(const RemapCase& remap_case, std::string id, std::string note) {
-  harness::Case value;
-  value.id = std::move(id);
-  value.kind = "counterexample";
-  value.note = std::move(note);
-  value.problem = remap_case;
-  harness::Frame frame(remap_case, 1);
-  const spec::RemapProblem problem = frame.problem();
-  if (const auto refusal = spec::refusal_of(problem)) {
-    value.expected = harness::ExpectedRefusal{refusal->rule};
-    return value;
-  }
-  const spec::ExpectedOutputs expected = spec::expected_outputs(problem);
-  harness::ExpectedRemap outputs;
-  outputs.out = harness::OwnedMatrix::filled(problem.num_tokens(), problem.topk(), 0);
-  std::copy_n(expected.slots.data(), expected.slots.size(), outputs.out.storage.begin());
-  if (remap_case.counts) outputs.valid_counts = std::vector<int32_t>(expected.valid_counts.begin(), expected.valid_counts.end());
-  value.expected = std::move(outputs);
-  return value;
-}
 
 class Campaign {
  public:
@@ -158,58 +120,17 @@ class Campaign {
     tally.counterexample = minimize(backend, tally, remap_case, name, most_telling(verdict.findings));
   }
 
-  // A wrong entry explains a wrong count, and not the other way round; what only compares runs explains least.
-  static const Finding& most_telling(const std::vector<Finding>& findings) {
-    using spec::Invariant;
-    const auto rank = [](const Finding& finding) {
-      if (!finding.violation) return 0;
-      switch (finding.violation->invariant) {
-        case Invariant::kStridedViewNoOverlap:
-        case Invariant::kInterleaveAlignment:
-        case Invariant::kGapRowsUntouched: return 2;
-        case Invariant::kCompactedPrefixSet:
-        case Invariant::kTailIsNone: return 3;
-        case Invariant::kValidCountExactness: return 4;
-        case Invariant::kFrame: return finding.violation->rule == spec::Rule::R13 ? 1 : 4;
-        case Invariant::kDeterminism:
-        case Invariant::kTilingInvariance: return 5;
-        default: return 1;
-      }
-    };
-    return *std::min_element(findings.begin(), findings.end(), [&](const Finding& a, const Finding& b) { return rank(a) < rank(b); });
-  }
-
-  // The finding among those of a verdict that is the same fault as `wanted`.
-  static const Finding* same_finding(const Verdict& verdict, const Finding& wanted) {
-    for (const Finding& finding : verdict.findings) {
-      if (finding.name() == wanted.name()) return &finding;
-    }
-    return nullptr;
-  }
-
   Counterexample minimize(Backend& backend, const BackendTally& tally, const RemapCase& failing, const std::string& name, const Finding& wanted) {
-    Counterexample found;
-    found.case_name = name;
-    found.original = failing;
-    found.finding = wanted;
-    const auto begin = Clock::now();
-    const auto still_fails = [&](const RemapCase& candidate) {
+    ShrinkSetting setting;
+    setting.judge = [&](const RemapCase& candidate) {
       if (seconds_since(last_progress_) > 0.1) tell(fmt::format("{}: shrinking a counterexample", tally.name));
-      const Verdict verdict = judge(backend, candidate);
-      const Finding* finding = same_finding(verdict, wanted);
-      if (finding) found.finding = *finding;
-      return finding != nullptr;
+      return judge(backend, candidate);
     };
-    const auto should_stop = [&] { return seconds_since(begin) > kShrinkSeconds || should_stop_(); };
-    const harness::Shrunk shrunk = harness::shrink(failing, still_fails, 20000, should_stop);
-    found.shrunk = shrunk.remap_case;
-    found.num_steps = shrunk.num_steps;
-    found.num_tries = shrunk.num_tries;
-    found.seconds = seconds_since(begin);
-    const std::string id = fmt::format("{}-{}", file_stem_of(tally.name), id_of(name));
-    found.file = options_.findings / (id + ".json");
-    found.save_error = harness::save_cases(found.file, {case_of(found.shrunk, id, describe(found.finding)),
-                                               case_of(found.original, id + "-unshrunk", "the same before it was shrunk")});
+    setting.should_stop = should_stop_;
+    setting.folder = options_.findings;
+    setting.id = fmt::format("{}-{}", file_stem_of(tally.name), id_of(name));
+    Counterexample found = cli::minimize(failing, wanted, setting);
+    found.case_name = name;
     return found;
   }
 
@@ -222,7 +143,7 @@ class Campaign {
   // Written before the call, so that a back end that takes this process down leaves its case behind.
   void save_case_in_flight(const RemapCase& remap_case, const std::string& backend, const std::string& name) {
     case_in_flight_ = options_.findings / (file_stem_of(backend) + "-in-flight.json");
-    harness::save_cases(case_in_flight_, {case_of(remap_case, id_of(name), "saved before it was run")});
+    save_case(case_in_flight_, remap_case, id_of(name), "saved before it was run");
   }
   void remove_case_in_flight() const {
     std::error_code ignored;

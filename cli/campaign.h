@@ -1,6 +1,7 @@
 #pragma once
 // A check campaign: draws problems, runs the back ends on them, keeps the tally, shrinks what fails.
 
+#include "cli/counterexample.h"
 #include "property_tests/harness/backend.h"
 #include "property_tests/harness/decoder.h"
 #include "property_tests/harness/judge.h"
@@ -25,18 +26,6 @@ struct CampaignOptions {
   std::filesystem::path findings = "findings";
   bool has_every_path = false;     // a case for each path of our kernels comes first, whatever the cases or the seconds
   bool requires_coverage = false;  // for the report
-};
-
-struct Counterexample {
-  std::string case_name;  // "case 8", or the path of our kernels that it was made for
-  harness::RemapCase original;
-  harness::RemapCase shrunk;
-  harness::Finding finding;  // of the shrunk case
-  int num_steps = 0;
-  int num_tries = 0;
-  double seconds = 0;        // from the finding to the smallest case
-  std::filesystem::path file;
-  std::string save_error;    // empty where the file was written
 };
 
 struct InvariantTally {

@@ -1,3 +1,4 @@
+#include "cli/bulk.h"
 #include "cli/campaign.h"
 #include "cli/commands.h"
 #include "cli/report.h"
@@ -16,6 +17,8 @@ namespace slotproof::cli {
 namespace {
 
 constexpr uint64_t kDefaultCases = 20000;
+constexpr double kDefaultBulkSeconds = 10;
+constexpr int64_t kHostBulkIndices = 1 << 18;  // so that Ctrl-C is heard soon
 
 volatile std::sig_atomic_t g_is_interrupted = 0;
 
@@ -31,6 +34,8 @@ struct CheckOptions {
   std::string json, junit;
   std::string findings = "findings";
   bool has_exact_buffers = false, is_in_process = false, has_every_path = false, requires_coverage = false;
+  bool is_bulk = false;
+  int32_t topk = 0;
 };
 
 int usage_error(const std::string& what) {
@@ -98,13 +103,67 @@ Backends make_backends(const CheckOptions& options) {
   return backends;
 }
 
-void show_progress(const Progress& progress) {
-  fmt::print(stderr, "\r\x1b[K{} {:3.0f} %  {} cases  {:.2e} indices/s  {:.0f} s", progress.activity, 100 * std::min(progress.share_done, 1.0), progress.num_cases,
-             progress.indices_per_second, progress.seconds);
+void show_progress(const Progress& progress, const char* unit) {
+  fmt::print(stderr, "\r\x1b[K{} {:3.0f} %  {} {}  {:.2e} indices/s  {:.0f} s", progress.activity, 100 * std::min(progress.share_done, 1.0), progress.num_cases,
+             unit, progress.indices_per_second, progress.seconds);
   std::fflush(stderr);
 }
 
+// The first Ctrl-C ends the campaign with its report; a second one kills.
+void catch_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { g_is_interrupted = 1; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+// A bulk batch is all of one level and judged whole, so what narrows a case has no place here.
+std::string bulk_usage_error_of(const CheckOptions& options) {
+  if (options.backends.size() > 1 || (options.backends.size() == 1 && options.backends[0] != "cuda" && options.backends[0] != "host")) {
+    return "--bulk runs on one back end, cuda (the default) or host";
+  }
+  if (!options.faults.empty() || !options.level.empty() || !options.accepted.empty() || !options.junit.empty()) {
+    return "--bulk goes with none of --fault, --level, --accept and --junit";
+  }
+  return {};
+}
+
+int run_bulk_check(const CheckOptions& options) {
+  if (const std::string error = bulk_usage_error_of(options); !error.empty()) return usage_error(error);
+  const std::string name = options.backends.empty() ? "cuda" : options.backends[0];
+  BulkOptions bulk;
+  bulk.seed = options.seed;
+  bulk.first_batch = options.first_case;
+  bulk.num_batches = options.num_cases;
+  bulk.seconds = options.seconds;
+  if (!options.num_cases && !options.seconds) bulk.seconds = kDefaultBulkSeconds;
+  bulk.scale.topk = options.topk;
+  if (name == "host") bulk.scale.max_indices = kHostBulkIndices;
+  bulk.findings = options.findings;
+  auto [slots, reason] = name == "host" ? harness::BulkSlotsOrReason{harness::make_host_bulk_slots(), {}} : harness::make_bulk_slots(2, bulk.scale);
+  if (slots.empty()) return usage_error(fmt::format("--bulk on {}: {}", name, reason));
+  auto [backend, why_not] = harness::make_backend(name);
+  if (!backend) return usage_error(fmt::format("--bulk on {}: {}", name, why_not));
+
+  catch_interrupts();
+  const bool is_terminal = isatty(STDERR_FILENO) == 1;
+  const auto on_progress = [&](const Progress& progress) {
+    if (is_terminal) show_progress(progress, "batches");
+  };
+  const BulkReport report = run_bulk(bulk, slots, *backend, on_progress, [] { return g_is_interrupted != 0; });
+  if (is_terminal) fmt::print(stderr, "\r\x1b[K");
+  fmt::print("{}", table_of(report));
+  if (report.failure) fmt::print("\n{}", text_of(*report.failure, report));
+  const bool is_written = options.json.empty() || write_file(options.json, json_of(report));
+  if (report.failure) return kCounterexample;
+  if (report.is_interrupted) return kInterrupted;
+  return is_written ? kAllHolds : kWrongUsage;
+}
+
 int run_check(const CheckOptions& options) {
+  if (options.is_bulk) return run_bulk_check(options);
+  if (options.topk != 0) return usage_error("--topk goes with --bulk");
   CampaignOptions campaign;
   campaign.seed = options.seed;
   campaign.first_case = options.first_case;
@@ -119,16 +178,10 @@ int run_check(const CheckOptions& options) {
   Backends backends = make_backends(options);
   if (!backends.error.empty()) return usage_error(backends.error);
 
-  // The first Ctrl-C ends the campaign with its report; a second one kills.
-  struct sigaction action {};
-  action.sa_handler = [](int) { g_is_interrupted = 1; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-
+  catch_interrupts();
   const bool is_terminal = isatty(STDERR_FILENO) == 1;
   const auto on_progress = [&](const Progress& progress) {
-    if (is_terminal) show_progress(progress);
+    if (is_terminal) show_progress(progress, "cases");
   };
   const CampaignReport report = run_campaign(campaign, backends.present, on_progress, [] { return g_is_interrupted != 0; });
   if (is_terminal) fmt::print(stderr, "\r\x1b[K");
@@ -157,6 +210,8 @@ Command add_check(CLI::App& app) {
   app.add_option("--seconds", options->seconds, "Seconds to run, instead of a number of cases")->excludes(cases)->check(CLI::NonNegativeNumber);
   app.add_option("--seed", options->seed, "Seed of the campaign: the same seed draws the same cases")->capture_default_str();
   app.add_option("--first-case", options->first_case, "Where to go on in an interrupted campaign")->capture_default_str();
+  app.add_flag("--bulk", options->is_bulk, fmt::format("Make, run and judge whole batches on the device (--cases counts batches; default {} s)", kDefaultBulkSeconds));
+  app.add_option("--topk", options->topk, "With --bulk: the width of all rows, instead of drawn ones")->check(CLI::Range(1, 1 << 20));
   app.add_option("--json", options->json, "Write the report as JSON");
   app.add_option("--junit", options->junit, "Write the report as JUnit XML");
   app.add_option("--findings", options->findings, "Folder for counterexamples")->capture_default_str();

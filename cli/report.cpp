@@ -10,41 +10,12 @@
 namespace slotproof::cli {
 namespace {
 
-// 1234567 -> "1,234,567"
-std::string grouped(int64_t value) {
-  if (value < 1000) return fmt::format("{}", value);
-  return fmt::format("{},{:03}", grouped(value / 1000), value % 1000);
-}
-
 // "plugin:build/faults/x.so" -> "x"
 std::string short_name_of(const BackendTally& tally) {
   return tally.name.starts_with("plugin:") ? std::filesystem::path(tally.name.substr(7)).stem().string() : tally.name;
 }
 
 std::string rate_of(const BackendTally& tally) { return grouped(int64_t(double(tally.num_indices) / std::max(tally.seconds, 1e-9))); }
-
-std::string corner_lines(const CampaignReport& report) {
-  std::string reached, missed;
-  size_t num_reached = 0, width = 0;
-  for (const harness::CornerText& corner : harness::corners()) {
-    const int64_t count = report.corners[size_t(corner.corner)];
-    if (count == 0) {
-      missed += fmt::format("{}{}", missed.empty() ? "" : ", ", corner.id);
-      continue;
-    }
-    ++num_reached;
-    const std::string item = fmt::format("{} {}", corner.id, grouped(count));
-    if (width + item.size() > 108) {
-      reached += "\n";
-      width = 0;
-    }
-    reached += (width == 0 ? "  " : ", ") + item;
-    width += item.size() + 2;
-  }
-  return fmt::format("Corners reached: {} of {} (cases that had each)\n{}\n{}", num_reached, harness::kNumCorners, reached,
-                     // A campaign that ended at a counterexample had no time to reach them.
-                     missed.empty() || !report.holds() ? "" : fmt::format("Corners not reached: {}\n", missed));
-}
 
 // A grid: a line for each instantiation of the kernel, a column for each of its ways through memory.
 std::string path_grid_of(const BackendTally& tally) {
@@ -78,14 +49,6 @@ std::string coverage_lines(const CampaignReport& report) {
   return text.empty() ? "NO BACK END LAUNCHED the kernels: --require-coverage is for host and cuda\n" : text;
 }
 
-// The command by which this program can be called again from here.
-std::string program() {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const auto relative = std::filesystem::relative(self, error);
-  return error || relative.empty() || relative.string().starts_with("..") ? self.string() : relative.string();
-}
-
 std::string escaped(std::string_view text) {
   std::string xml;
   for (const char c : text) {
@@ -101,6 +64,42 @@ std::string escaped(std::string_view text) {
 
 }  // namespace
 
+std::string grouped(int64_t value) {
+  if (value < 1000) return fmt::format("{}", value);
+  return fmt::format("{},{:03}", grouped(value / 1000), value % 1000);
+}
+
+std::string corner_lines(const std::array<int64_t, harness::kNumCorners>& counts, const harness::CornerSet& set, std::string_view unit, bool lists_missed) {
+  std::string reached, missed;
+  size_t num_reached = 0, width = 0;
+  for (const harness::CornerText& corner : harness::corners()) {
+    if (!set.test(size_t(corner.corner))) continue;
+    const int64_t count = counts[size_t(corner.corner)];
+    if (count == 0) {
+      missed += fmt::format("{}{}", missed.empty() ? "" : ", ", corner.id);
+      continue;
+    }
+    ++num_reached;
+    const std::string item = fmt::format("{} {}", corner.id, grouped(count));
+    if (width + item.size() > 108) {
+      reached += "\n";
+      width = 0;
+    }
+    reached += (width == 0 ? "  " : ", ") + item;
+    width += item.size() + 2;
+  }
+  return fmt::format("Corners reached: {} of {} ({})\n{}\n{}", num_reached, set.count(), unit, reached,
+                     missed.empty() || !lists_missed ? ""  // a campaign that ended at a counterexample had no time to reach them
+                     : fmt::format("Corners not reached: {}\n", missed));
+}
+
+std::string program() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto relative = std::filesystem::relative(self, error);
+  return error || relative.empty() || relative.string().starts_with("..") ? self.string() : relative.string();
+}
+
 std::string table_of(const CampaignReport& report, const std::vector<AbsentBackend>& absent) {
   std::string text = fmt::format("{:<26}", "invariant");
   for (const BackendTally& tally : report.backends) text += fmt::format(" {:>20} {:>9}", short_name_of(tally).substr(0, 20), "failures");
@@ -114,7 +113,7 @@ std::string table_of(const CampaignReport& report, const std::vector<AbsentBacke
     line(invariant.name, [&](const BackendTally& tally) { return tally.invariants[size_t(invariant.invariant)]; });
   }
   line("no_fault", [](const BackendTally& tally) { return tally.no_fault; });
-  text += "(cases that exercised each invariant; no_fault: no crash, hang, misused memory or device error)\n\n" + corner_lines(report) + "\n";
+  text += "(cases that exercised each invariant; no_fault: no crash, hang, misused memory or device error)\n\n" + corner_lines(report.corners, harness::CornerSet().set(), "cases that had each", report.holds()) + "\n";
   for (const BackendTally& tally : report.backends) {
     text += fmt::format("{} ran: {}; level {}; {} cases, {} indices, {} indices/s{}\n", short_name_of(tally), tally.description, tally.level, grouped(tally.num_cases),
                         grouped(tally.num_indices), rate_of(tally),

@@ -101,6 +101,9 @@ TEST_F(Program, SaysWhatIsWrongWithItsUsage) {
       {"check --accept D99", "D99"},
       {"check --level high", "high"},
       {"check --cases 1 --seconds 1", "excludes"},
+      {"check --topk 5", "--bulk"},
+      {"check --bulk --backend reference", "cuda"},
+      {"check --bulk --level core", "--level"},
       {"replay /no/such.json", "/no/such.json"},
       {"explain /no/such.json", "/no/such.json"},
       {"rules R99", "R99"},
@@ -140,6 +143,23 @@ TEST_F(Program, ExplainsAnEntryRuleByRule) {
   for (const char* line : {"owner = (10 / 1) % 2 = 0", "local = 10 / 2 * 1 + 10 % 1 = 5", "column = 5 / 4 = 1", "slot = base * L + local % S = 3 * 10 + 1 = 31"}) {
     EXPECT_NE(ran.output.find(line), std::string::npos) << line << "\n" << ran.output;
   }
+}
+
+TEST_F(Program, MakesAndJudgesWholeBatches) {
+  const Ran ran = run("check --bulk --backend host --cases 5 --findings " + path("findings") + " --json " + path("bulk.json"));
+  EXPECT_EQ(ran.code, 0) << ran.output;
+  EXPECT_NE(ran.output.find("All rows are right"), std::string::npos) << ran.output;
+  EXPECT_EQ(json("bulk.json")["modes"]["all"]["batches"], 5);
+  EXPECT_GT(json("bulk.json")["corners"]["minus_one"], 0);
+}
+
+// Asked for by name or not: batches need a device, and without one this is all that is said.
+TEST_F(Program, SaysInOneLineThatABulkRunHasNoDevice) {
+  const Ran ran = run("check --bulk --cases 1 --findings " + path("findings"));
+  if (ran.code == 0) GTEST_SKIP() << "there is a device";
+  EXPECT_EQ(ran.code, 2) << ran.output;
+  EXPECT_NE(ran.output.find("--bulk on cuda: "), std::string::npos) << ran.output;
+  EXPECT_EQ(std::count(ran.output.begin(), ran.output.end(), '\n'), 1) << ran.output;
 }
 
 class Faults : public Program, public testing::WithParamInterface<std::string> {};

@@ -80,8 +80,7 @@ std::optional<Refusal> validate_all_but_overlap(const spec::RemapProblem& p) {
   if (S < 1) return refuse(Rule::A5, "block_size = ", S, " is below 1");
   if (L < S) return refuse(Rule::A6, "block_stride_rows = ", L, " is below block_size = ", S);
   if (p.num_blocks && *p.num_blocks < 0) return refuse(Rule::A7, "num_blocks = ", *p.num_blocks, " is negative");
-  if (p.num_workspace_rows && *p.num_workspace_rows < 0)
-    return refuse(Rule::A7, "num_workspace_rows = ", *p.num_workspace_rows, " is negative");
+  if (p.num_workspace_rows && *p.num_workspace_rows < 0) return refuse(Rule::A7, "num_workspace_rows = ", *p.num_workspace_rows, " is negative");
   if (N < 1) return refuse(Rule::A8, "dcp.size = ", N, " is below 1");
   if (r < 0 || r >= N) return refuse(Rule::A9, "dcp.rank = ", r, " is outside [0, dcp.size) with dcp.size = ", N);
   if (I < 1) return refuse(Rule::A10, "dcp.interleave = ", I, " is below 1");

@@ -1,22 +1,12 @@
 #pragma once
-// Decode context parallelism in closed form: positions are dealt to `size` ranks in groups of `interleave`, round after round.
+// Decode context parallelism in closed form: positions are dealt to `size` ranks in groups of `interleave`, round after round. See also remap_entry.h.
 
+#include "reference/remap_entry.h"
 #include "spec/problem.h"
 
 #include <algorithm>
 
 namespace slotproof::reference {
-
-// The rank that holds position tok >= 0.
-inline int32_t owner_of(const spec::RankOwnership& dcp, int32_t tok) {
-  return tok / dcp.interleave % dcp.size;  // R3
-}
-
-// Which of its owner's positions tok >= 0 is: interleave for each whole round before it, then its place in its group.
-inline int64_t local_of(const spec::RankOwnership& dcp, int32_t tok) {
-  const int64_t round = int64_t{dcp.size} * dcp.interleave;  // may be beyond 2^31 - 1: then tok lies in round 0
-  return tok / round * dcp.interleave + tok % dcp.interleave;  // R4
-}
 
 // How many of the positions 0 ... length - 1 the rank holds (P2). Nothing for a negative length, or a dcp against A8-A10.
 inline std::optional<int32_t> dcp_local_length(int32_t length, const spec::RankOwnership& dcp) {

@@ -1,41 +1,9 @@
 #include "reference/remap.h"
 
-#include "reference/rank_ownership.h"
+#include "reference/remap_entry.h"
 
 namespace slotproof::reference {
 namespace {
-
-using spec::kNone;
-
-// R2: the row of a prefill request's position in the workspace.
-int32_t workspace_row_of(const spec::RemapProblem& problem, int32_t request, int32_t tok) {
-  if (request >= problem.workspace_starts->size) return kNone;
-  const int32_t start = problem.workspace_starts->data[request];
-  if (start < 0) return kNone;
-  const int64_t row = int64_t{start} + tok;
-  if (problem.num_workspace_rows && row >= *problem.num_workspace_rows) return kNone;
-  return row > INT32_MAX ? kNone : static_cast<int32_t>(row);  // R9
-}
-
-// The entry of row t for position tok: a slot, a workspace row, or none.
-int32_t entry_of(const spec::RemapProblem& problem, int32_t t, int32_t tok) {
-  if (tok < 0) return kNone;  // R1
-  const int32_t prefill_request = problem.prefill_request_id ? problem.prefill_request_id->data[t] : -1;
-  if (prefill_request >= 0) return workspace_row_of(problem, prefill_request, tok);  // R2
-  if (owner_of(problem.dcp, tok) != problem.dcp.rank) return kNone;  // R3
-  const int64_t local = local_of(problem.dcp, tok);  // R4
-
-  const int32_t request = problem.req_id.data[t];
-  if (request < 0 || request >= problem.block_table.rows) return kNone;  // R5
-  const int64_t column = local / problem.block_size;
-  if (column >= problem.block_table.columns) return kNone;  // R6
-  const int32_t base = problem.block_table.view()(request, column);
-  if (base < 0 || (problem.num_blocks && base >= *problem.num_blocks)) return kNone;  // R7
-
-  const int64_t offset = local % problem.block_size;
-  if (base > 0 && problem.block_stride_rows > (INT32_MAX - offset) / base) return kNone;  // R9: base * L + offset > INT32_MAX
-  return static_cast<int32_t>(base * problem.block_stride_rows + offset);  // R8
-}
 
 // The remap of a problem that is not refused. No row, no column, no table (R15) need no case of their own.
 void write_outputs(const spec::RemapProblem& problem) {
@@ -56,8 +24,8 @@ void write_outputs(const spec::RemapProblem& problem) {
 
 // One of the seed's calls: `problem` holds what is its own, `options` what both have, and the outputs are new.
 template <class Options>
-Result<GlobalIndex> remap_to_owned(spec::InputVector req_id, spec::InputMatrix block_table, spec::InputMatrix token_indices,
-                                   spec::RemapProblem problem, const Options& options) {
+Result<GlobalIndex> remap_to_owned(spec::InputVector req_id, spec::InputMatrix block_table, spec::InputMatrix token_indices, spec::RemapProblem problem,
+                                   const Options& options) {
   problem.req_id = req_id;
   problem.block_table = block_table;
   problem.token_indices = token_indices;
@@ -83,17 +51,16 @@ std::optional<Refusal> remap(const spec::RemapProblem& problem) {
   return std::nullopt;
 }
 
-Result<GlobalIndex> convert_req_index_to_global_index(spec::InputVector req_id, spec::InputMatrix block_table,
-                                                      spec::InputMatrix token_indices, const ConvertOptions& options) {
+Result<GlobalIndex> convert_req_index_to_global_index(spec::InputVector req_id, spec::InputMatrix block_table, spec::InputMatrix token_indices,
+                                                      const ConvertOptions& options) {
   spec::RemapProblem problem;
   problem.prefill_request_id = options.prefill_request_id;
   problem.workspace_starts = options.workspace_starts;
   return remap_to_owned(req_id, block_table, token_indices, problem, options);
 }
 
-Result<GlobalIndex> filter_and_convert_dcp_index(spec::InputVector req_id, spec::InputMatrix block_table,
-                                                 spec::InputMatrix token_indices, int32_t dcp_size, int32_t dcp_rank,
-                                                 const FilterOptions& options) {
+Result<GlobalIndex> filter_and_convert_dcp_index(spec::InputVector req_id, spec::InputMatrix block_table, spec::InputMatrix token_indices,
+                                                 int32_t dcp_size, int32_t dcp_rank, const FilterOptions& options) {
   spec::RemapProblem problem;
   problem.dcp = {dcp_size, dcp_rank, options.interleave};
   if (options.compact_valid_to_front) problem.placement = spec::Placement::kCompacted;

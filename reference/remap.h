@@ -1,6 +1,5 @@
 #pragma once
-// From token positions to KV-cache slots, in closed form: the oracle. spec/remap.h tells the same from the writer's side; the
-// two share only types and agree by test.
+// From token positions to KV-cache slots, in closed form: the oracle. spec/remap.h tells it from the writer's side; they agree by test.
 
 #include "reference/arguments.h"
 
@@ -35,8 +34,7 @@ struct FilterOptions {
   bool compact_valid_to_front = true;        // R12, at dcp_size = 1 too (D3)
 };
 // The entries of one rank.
-Result<GlobalIndex> filter_and_convert_dcp_index(spec::InputVector req_id, spec::InputMatrix block_table,
-                                                 spec::InputMatrix token_indices, int32_t dcp_size, int32_t dcp_rank,
-                                                 const FilterOptions& options = {});
+Result<GlobalIndex> filter_and_convert_dcp_index(spec::InputVector req_id, spec::InputMatrix block_table, spec::InputMatrix token_indices,
+                                                 int32_t dcp_size, int32_t dcp_rank, const FilterOptions& options = {});
 
 }  // namespace slotproof::reference

@@ -9,45 +9,59 @@
 
 namespace slotproof::harness {
 
-// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): the numbers of stream (seed, case)
-// can be had in any order and on any machine.
+// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): the numbers of a stream can be had in any
+// order and on any machine. A case has a stream of its own, and so has every element of every tensor of a bulk case. constexpr, so
+// that a GPU draws the same numbers.
 class PhiloxChoices {
  public:
-  PhiloxChoices(uint64_t seed, uint64_t case_index)
-      : key_{uint32_t(seed), uint32_t(seed >> 32)}, case_{uint32_t(case_index), uint32_t(case_index >> 32)} {}
+  constexpr PhiloxChoices(uint64_t seed, uint64_t case_index) : PhiloxChoices(seed, case_index, 0, 0) {}
+  // Element `element`, below 2^52, of what `part` stands for, 1 ... 15: 256 blocks of four numbers.
+  constexpr PhiloxChoices(uint64_t seed, uint64_t case_index, uint32_t part, uint64_t element)
+      : key_{uint32_t(seed), uint32_t(seed >> 32)},
+        case_{uint32_t(case_index), uint32_t(case_index >> 32)},
+        counter_(part << 28 | uint32_t(element >> 32) << 8),
+        element_(uint32_t(element)) {}
 
   // In [0, bound), bound >= 1. The bias is below bound / 2^32.
-  uint32_t below(uint32_t bound) { return uint32_t((uint64_t{next()} * bound) >> 32); }
-  uint64_t bits64() { return uint64_t{next()} << 32 | next(); }
-
- private:
-  uint32_t next() {
-    if (used_ == 4) {
-      refill();
-      used_ = 0;
-    }
-    return block_[used_++];
+  constexpr uint32_t below(uint32_t bound) { return uint32_t((uint64_t{next()} * bound) >> 32); }
+  constexpr uint64_t bits64() {
+    const uint64_t high = next();
+    return high << 32 | next();
   }
 
-  void refill() {
-    uint32_t x[4] = {counter_++, 0, case_[0], case_[1]};
-    uint32_t k0 = key_[0], k1 = key_[1];
+ private:
+  // The block moves up as it is used: a GPU has no registers that an index could choose among.
+  constexpr uint32_t next() {
+    if (num_left_ == 0) refill();
+    const uint32_t number = block_[0];
+    block_[0] = block_[1];
+    block_[1] = block_[2];
+    block_[2] = block_[3];
+    --num_left_;
+    return number;
+  }
+
+  constexpr void refill() {
+    uint32_t x0 = counter_++, x1 = element_, x2 = case_[0], x3 = case_[1], k0 = key_[0], k1 = key_[1];
     for (int round = 0; round < 10; ++round) {
-      const uint64_t p0 = uint64_t{0xD2511F53u} * x[0], p1 = uint64_t{0xCD9E8D57u} * x[2];
-      const uint32_t y0 = uint32_t(p1 >> 32) ^ x[1] ^ k0, y2 = uint32_t(p0 >> 32) ^ x[3] ^ k1;
-      x[0] = y0;
-      x[1] = uint32_t(p1);
-      x[2] = y2;
-      x[3] = uint32_t(p0);
+      const uint64_t p0 = uint64_t{0xD2511F53u} * x0, p1 = uint64_t{0xCD9E8D57u} * x2;
+      x0 = uint32_t(p1 >> 32) ^ x1 ^ k0;
+      x2 = uint32_t(p0 >> 32) ^ x3 ^ k1;
+      x1 = uint32_t(p1);
+      x3 = uint32_t(p0);
       k0 += 0x9E3779B9u;
       k1 += 0xBB67AE85u;
     }
-    for (int i = 0; i < 4; ++i) block_[i] = x[i];
+    block_[0] = x0;
+    block_[1] = x1;
+    block_[2] = x2;
+    block_[3] = x3;
+    num_left_ = 4;
   }
 
-  uint32_t key_[2], case_[2], counter_ = 0;
+  uint32_t key_[2], case_[2], counter_, element_;
   uint32_t block_[4] = {};
-  int used_ = 4;
+  int num_left_ = 0;
 };
 
 // A fuzzer's bytes: each choice takes as few bytes as its bound needs, and past the end every choice is 0.

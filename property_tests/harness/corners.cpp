@@ -17,6 +17,7 @@ using spec::Rule;
 constexpr int32_t kIntMax = std::numeric_limits<int32_t>::max();
 // The widest pass of a team that ships: 256 threads of 16 entries.
 constexpr int32_t kWidestTile = 4096;
+constexpr int32_t kTileOfAWarp = 512;
 
 constexpr std::array<CornerText, kNumCorners> kCorners = {{
     {Corner::kMinusOne, "minus_one", "a position -1"},
@@ -56,6 +57,8 @@ constexpr std::array<CornerText, kNumCorners> kCorners = {{
     {Corner::kSlotZero, "slot_zero", "slot 0, which is a real one"},
     {Corner::kSlotIntMax, "slot_int_max", "slot 2^31 - 1"},
     {Corner::kSlotUnrepresentable, "slot_unrepresentable", "a slot above 2^31 - 1"},
+    {Corner::kOffsetUnrepresentable, "offset_unrepresentable", "a slot above 2^31 - 1 in a block whose first row has a slot"},
+    {Corner::kSlotOneTooLarge, "slot_one_too_large", "a slot that would be 2^31"},
     {Corner::kDuplicates, "duplicates", "a position selected twice in a row"},
     {Corner::kAscending, "ascending", "a row of at least three ascending positions"},
     {Corner::kLeadingNone, "leading_none", "a row that begins with none and has slots"},
@@ -75,6 +78,7 @@ constexpr std::array<CornerText, kNumCorners> kCorners = {{
     {Corner::kOneColumn, "one_column", "K = 1"},
     {Corner::kOddWidth, "odd_width", "K > 4, no multiple of 4"},
     {Corner::kSeveralTiles, "several_tiles", "a row that the team takes in several passes"},
+    {Corner::kFullTileMisalignedOutput, "full_tile_misaligned_output", "a compacted row that all but fills the tile of one or two warps, off a 16-byte boundary"},
     {Corner::kExplicitTile, "explicit_tile", "a tile named by the caller"},
     {Corner::kMisalignedInput, "misaligned_input", "positions not on a 16-byte boundary"},
     {Corner::kMisalignedOutput, "misaligned_output", "slots not on a 16-byte boundary"},
@@ -167,6 +171,10 @@ class CornerReader {
     mark(Corner::kRankOwnsNothing, topk > 1 && num_foreign == topk);
     mark(Corner::kAscending, topk >= 3 && num_ascending == topk - 1);
     read_shape_of_row(is_slot);
+    const auto num_slots = std::count(is_slot.begin(), is_slot.end(), true);
+    const int32_t left = topk <= kTileOfAWarp ? kTileOfAWarp - topk : 2 * kTileOfAWarp - topk;
+    const bool is_misaligned = reinterpret_cast<uintptr_t>(problem_.slots.data + t * problem_.slots.row_stride) % 16 != 0;
+    mark(Corner::kFullTileMisalignedOutput, problem_.placement == spec::Placement::kCompacted && left >= 0 && left < 4 && is_misaligned && topk - num_slots < 16);
   }
 
   void read_shape_of_row(const std::vector<bool>& is_slot) {
@@ -217,6 +225,11 @@ class CornerReader {
     mark(Corner::kBaseLast, problem_.num_blocks && base >= 0 && base == *problem_.num_blocks - 1);
     mark(Corner::kBaseBeyond, problem_.num_blocks && base >= *problem_.num_blocks);
     mark(Corner::kSlotUnrepresentable, entry.decided_by == Rule::R9);
+    const int64_t stride = problem_.block_stride_rows, offset = local % problem_.block_size;
+    if (entry.decided_by == Rule::R9 && stride <= kIntMax / base) {  // base > 0: block 0 has all its slots
+      mark(Corner::kOffsetUnrepresentable);
+      mark(Corner::kSlotOneTooLarge, base * stride + offset == int64_t{kIntMax} + 1);
+    }
     if (entry.is_none()) return;
     const auto [owner, is_new] = request_of_block_.try_emplace(base, request);
     mark(Corner::kSharedBlock, !is_new && owner->second != request);

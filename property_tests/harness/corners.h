@@ -18,11 +18,11 @@ enum class Corner : uint8_t {
   kOwned, kForeign, kRankOwnsNothing, kGroupEdge, kRoundBeyondInt32, kInterleaved,
   kRequestNegative, kRequestLast, kRequestBeyond, kSharedRequest,
   kColumnLast, kColumnBeyond, kBaseNegative, kBaseLast, kBaseBeyond, kBaseAbove24Bits, kSharedBlock,
-  kStrideAboveBlock, kStrideAboveBlockUnderDcp, kStrideBeyondInt32, kSlotZero, kSlotIntMax, kSlotUnrepresentable,
+  kStrideAboveBlock, kStrideAboveBlockUnderDcp, kStrideBeyondInt32, kSlotZero, kSlotIntMax, kSlotUnrepresentable, kOffsetUnrepresentable, kSlotOneTooLarge,
   kDuplicates, kAscending, kLeadingNone, kInnerNone, kAllNone, kNoneInRow, kInnerHolesUnderDcp,
   kCompacted, kCompactedWithoutDcp, kOrderUnspecified, kCounted, kUncounted,
   kNoTokens, kNoColumns, kNoTableColumns, kNoRequests,
-  kOneColumn, kOddWidth, kSeveralTiles, kExplicitTile, kMisalignedInput, kMisalignedOutput, kStridedInput, kHiddenTableColumns, kStridedOutput, kOutputBetweenInputRows,
+  kOneColumn, kOddWidth, kSeveralTiles, kFullTileMisalignedOutput, kExplicitTile, kMisalignedInput, kMisalignedOutput, kStridedInput, kHiddenTableColumns, kStridedOutput, kOutputBetweenInputRows,
   kRefused, kAcceptedDespiteOddArgument,
 };
 inline constexpr std::size_t kNumCorners = std::size_t(Corner::kAcceptedDespiteOddArgument) + 1;

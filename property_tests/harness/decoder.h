@@ -19,6 +19,10 @@ struct DecoderOptions {
 template <class Stream>
 RemapCase decode_remap(Stream& choices, const DecoderOptions& options);
 
+// A case of this shape, with elements that are yet to be drawn: decoder_elements.h.
+struct RemapShape;
+RemapCase case_of(const RemapShape& shape);
+
 // Case `index` of the campaign `seed`.
 RemapCase draw_remap(uint64_t seed, uint64_t index, const DecoderOptions& options);
 

@@ -130,6 +130,7 @@ class Neighbours {
   }
 
   void plain_sizes() {
+    if (from_.block_size < 1) add([](RemapCase& c) { c.block_size = 1; });  // where A5 is not what fails
     for (const int32_t size : {1, 2, 4}) {
       if (from_.block_size <= size) continue;
       add([&](RemapCase& c) {

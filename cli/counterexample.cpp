@@ -1,0 +1,110 @@
+#include "cli/counterexample.h"
+
+#include "property_tests/harness/case_file.h"
+#include "property_tests/harness/shrinker.h"
+#include "spec/arguments.h"
+#include "spec/remap.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace slotproof::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using harness::Finding;
+using harness::RemapCase;
+using harness::Verdict;
+
+// Long enough for the last step of a stubborn one, short enough that nobody waits.
+constexpr double kShrinkSeconds = 8.0;
+
+harness::Case case_of(const RemapCase& remap_case, std::string id, std::string note) {
+  harness::Case value;
+  value.id = std::move(id);
+  value.kind = "counterexample";
+  value.note = std::move(note);
+  value.problem = remap_case;
+  harness::Frame frame(remap_case, 1);
+  const spec::RemapProblem problem = frame.problem();
+  if (const auto refusal = spec::refusal_of(problem)) {
+    value.expected = harness::ExpectedRefusal{refusal->rule};
+    return value;
+  }
+  const spec::ExpectedOutputs expected = spec::expected_outputs(problem);
+  harness::ExpectedRemap outputs;
+  outputs.out = harness::OwnedMatrix::filled(problem.num_tokens(), problem.topk(), 0);
+  std::copy_n(expected.slots.data(), expected.slots.size(), outputs.out.storage.begin());
+  if (remap_case.counts) outputs.valid_counts = std::vector<int32_t>(expected.valid_counts.begin(), expected.valid_counts.end());
+  value.expected = std::move(outputs);
+  return value;
+}
+
+// The finding among those of a verdict that is the same fault as `wanted`.
+const Finding* same_finding(const Verdict& verdict, const Finding& wanted) {
+  for (const Finding& finding : verdict.findings) {
+    if (finding.name() == wanted.name()) return &finding;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string file_stem_of(const std::string& backend) {
+  std::string stem = backend.rfind("plugin:", 0) == 0 ? std::filesystem::path(backend.substr(7)).stem().string() : backend;
+  for (char& c : stem) {
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_') c = '_';
+  }
+  return stem;
+}
+
+const Finding& most_telling(const std::vector<Finding>& findings) {
+  using spec::Invariant;
+  const auto rank = [](const Finding& finding) {
+    if (!finding.violation) return 0;
+    switch (finding.violation->invariant) {
+      case Invariant::kStridedViewNoOverlap:
+      case Invariant::kInterleaveAlignment:
+      case Invariant::kGapRowsUntouched: return 2;
+      case Invariant::kCompactedPrefixSet:
+      case Invariant::kTailIsNone: return 3;
+      case Invariant::kValidCountExactness: return 4;
+      case Invariant::kFrame: return finding.violation->rule == spec::Rule::R13 ? 1 : 4;
+      case Invariant::kDeterminism:
+      case Invariant::kTilingInvariance: return 5;
+      default: return 1;
+    }
+  };
+  return *std::min_element(findings.begin(), findings.end(), [&](const Finding& a, const Finding& b) { return rank(a) < rank(b); });
+}
+
+Counterexample minimize(const RemapCase& failing, const Finding& wanted, const ShrinkSetting& setting) {
+  Counterexample found;
+  found.original = failing;
+  found.finding = wanted;
+  const auto begin = Clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
+  const auto still_fails = [&](const RemapCase& candidate) {
+    const Verdict verdict = setting.judge(candidate);
+    const Finding* finding = same_finding(verdict, wanted);
+    if (finding) found.finding = *finding;
+    return finding != nullptr;
+  };
+  const harness::Shrunk shrunk = harness::shrink(failing, still_fails, 20000, [&] { return seconds() > kShrinkSeconds || setting.should_stop(); });
+  found.shrunk = shrunk.remap_case;
+  found.num_steps = shrunk.num_steps;
+  found.num_tries = shrunk.num_tries;
+  found.seconds = seconds();
+  found.file = setting.folder / (setting.id + ".json");
+  found.save_error = harness::save_cases(found.file, {case_of(found.shrunk, setting.id, describe(found.finding)),
+                                                      case_of(found.original, setting.id + "-unshrunk", "the same before it was shrunk")});
+  return found;
+}
+
+std::string save_case(const std::filesystem::path& file, const RemapCase& remap_case, std::string id, std::string note) {
+  return harness::save_cases(file, {case_of(remap_case, std::move(id), std::move(note))});
+}
+
+}  // namespace slotproof::cli
