@@ -9,8 +9,7 @@ using spec::Rule;
 Result<FlatRowView> flat_kv_row_view(const spec::FlatRowViewProblem& problem) {
   const auto& [num_blocks, S, head_dim, extents, strides] = problem;
   if (std::min({num_blocks, extents[0], extents[1], extents[2]}) < 0)
-    return refuse(Rule::VA1, "num_blocks = ", num_blocks, ", extents = ", extents[0], ", ", extents[1], ", ", extents[2],
-                  ": negative");
+    return refuse(Rule::VA1, "num_blocks = ", num_blocks, ", extents = ", extents[0], ", ", extents[1], ", ", extents[2], ": negative");
   if (head_dim < 1 || S < 1) return refuse(Rule::VA2, "head_dim = ", head_dim, " or block_size = ", S, " is below 1");
   if (extents[0] != num_blocks || extents[1] != S || extents[2] != head_dim)  // V3
     return refuse(Rule::VA3, "extents = ", extents[0], ", ", extents[1], ", ", extents[2], " are not num_blocks = ", num_blocks,

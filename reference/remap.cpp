@@ -3,84 +3,74 @@
 #include "reference/rank_ownership.h"
 
 namespace slotproof::reference {
-namespace {
 
 using spec::kNone;
+using spec::NoneReason;
 
 // R2: the row of a prefill request's position in the workspace.
-int32_t workspace_row_of(const spec::RemapProblem& problem, int32_t request, int32_t tok) {
-  if (request >= problem.workspace_starts->size) return kNone;
+static Entry workspace_row_of(const spec::RemapProblem& problem, int32_t request, int32_t tok) {
+  if (request >= problem.workspace_starts->size) return {kNone, NoneReason::kWorkspace};
   const int32_t start = problem.workspace_starts->data[request];
-  if (start < 0) return kNone;
   const int64_t row = int64_t{start} + tok;
-  if (problem.num_workspace_rows && row >= *problem.num_workspace_rows) return kNone;
-  return row > INT32_MAX ? kNone : static_cast<int32_t>(row);  // R9
+  if (problem.num_workspace_rows && row >= *problem.num_workspace_rows) return {kNone, NoneReason::kWorkspace};
+  if (start < 0 || row > INT32_MAX) return {kNone, NoneReason::kWorkspace};  // R9
+  return {static_cast<int32_t>(row), NoneReason::kSlot};
 }
 
-// The entry of row t for position tok: a slot, a workspace row, or none.
-int32_t entry_of(const spec::RemapProblem& problem, int32_t t, int32_t tok) {
-  if (tok < 0) return kNone;  // R1
+Entry entry_of(const spec::RemapProblem& problem, int32_t t, int32_t tok) {
+  if (tok < 0) return {kNone, NoneReason::kPadding};  // R1
   const int32_t prefill_request = problem.prefill_request_id ? problem.prefill_request_id->data[t] : -1;
   if (prefill_request >= 0) return workspace_row_of(problem, prefill_request, tok);  // R2
-  if (owner_of(problem.dcp, tok) != problem.dcp.rank) return kNone;  // R3
+  if (owner_of(problem.dcp, tok) != problem.dcp.rank) return {kNone, NoneReason::kForeignRank};  // R3
   const int64_t local = local_of(problem.dcp, tok);  // R4
 
   const int32_t request = problem.req_id.data[t];
-  if (request < 0 || request >= problem.block_table.rows) return kNone;  // R5
+  if (request < 0 || request >= problem.block_table.rows) return {kNone, NoneReason::kRequestRow};  // R5
   const int64_t column = local / problem.block_size;
-  if (column >= problem.block_table.columns) return kNone;  // R6
+  if (column >= problem.block_table.columns) return {kNone, NoneReason::kColumn};  // R6
   const int32_t base = problem.block_table.view()(request, column);
-  if (base < 0 || (problem.num_blocks && base >= *problem.num_blocks)) return kNone;  // R7
+  if (base < 0 || (problem.num_blocks && base >= *problem.num_blocks)) return {kNone, NoneReason::kPhysicalBlock};  // R7
 
   const int64_t offset = local % problem.block_size;
-  if (base > 0 && problem.block_stride_rows > (INT32_MAX - offset) / base) return kNone;  // R9: base * L + offset > INT32_MAX
-  return static_cast<int32_t>(base * problem.block_stride_rows + offset);  // R8
+  if (base > 0 && problem.block_stride_rows > (INT32_MAX - offset) / base)  // R9: base * L + offset > INT32_MAX
+    return {kNone, NoneReason::kUnrepresentable};
+  return {static_cast<int32_t>(base * problem.block_stride_rows + offset), NoneReason::kSlot};  // R8
 }
 
-// The remap of a problem that is not refused. No row, no column, no table (R15) need no case of their own.
-void write_outputs(const spec::RemapProblem& problem) {
+std::optional<Refusal> remap(const spec::RemapProblem& problem) {
+  if (auto refusal = validate(problem)) return refusal;
   const bool compact = problem.placement == spec::Placement::kCompacted;
   const auto slot_at = [&](int32_t t, int32_t k) -> int32_t& { return problem.slots.data[t * problem.slots.row_stride + k]; };
-  for (int32_t t = 0; t < problem.num_tokens(); ++t) {
+  for (int32_t t = 0; t < problem.num_tokens(); ++t) {  // No row, no column, no table (R15) need no case of their own.
     int32_t count = 0;
     for (int32_t k = 0; k < problem.topk(); ++k) {
-      const int32_t entry = entry_of(problem, t, problem.token_indices.view()(t, k));
-      if (compact && entry == kNone) continue;
-      slot_at(t, compact ? count : k) = entry;  // R12: in input order, which serves R12u too. Else R10
-      if (entry != kNone) ++count;              // R11
+      const int32_t slot = entry_of(problem, t, problem.token_indices.view()(t, k)).slot;
+      if (compact && slot == kNone) continue;
+      slot_at(t, compact ? count : k) = slot;  // R12: in input order, which serves R12u too. Else R10
+      if (slot != kNone) ++count;              // R11
     }
     for (int32_t k = count; compact && k < problem.topk(); ++k) slot_at(t, k) = kNone;  // R12
     if (problem.valid_counts) problem.valid_counts->data[t] = count;                    // R11
   }
+  return std::nullopt;
 }
 
-// One of the seed's calls: `problem` holds what is its own, `options` what both have, and the outputs are new.
-template <class Options>
-Result<GlobalIndex> remap_to_owned(spec::InputVector req_id, spec::InputMatrix block_table, spec::InputMatrix token_indices,
-                                   spec::RemapProblem problem, const Options& options) {
-  problem.req_id = req_id;
-  problem.block_table = block_table;
-  problem.token_indices = token_indices;
+// One of the seed's calls: `problem` holds what is its own, the rest is what both have, and the outputs are new.
+static Result<GlobalIndex> remap_to_owned(spec::InputVector req_id, spec::InputMatrix block_table, spec::InputMatrix token_indices,
+                                          spec::RemapProblem problem, const SharedOptions& options) {
+  problem.req_id = req_id, problem.block_table = block_table, problem.token_indices = token_indices;
   problem.block_size = options.block_size;
   problem.block_stride_rows = options.block_stride_rows.value_or(options.block_size);
-  int32_t not_yet_allocated = 0;  // stands in for both outputs and is not written
+  int32_t not_yet_allocated = 0;  // stands in for both outputs; A15, the last rule, says nothing about what is yet to come
   problem.slots = {&not_yet_allocated, token_indices.rows, options.topk, options.topk};
   if (options.return_valid_counts) problem.valid_counts = {&not_yet_allocated, token_indices.rows};
-  if (auto refusal = validate_all_but_overlap(problem)) return *refusal;
+  if (auto refusal = validate(problem); refusal && refusal->rule != spec::Rule::A15) return *refusal;
 
   GlobalIndex result{spec::IndexMatrix(token_indices.rows, options.topk), std::nullopt};
   problem.slots.data = result.slots.data();
   if (options.return_valid_counts) problem.valid_counts->data = result.valid_counts.emplace(token_indices.rows).data();
-  write_outputs(problem);
+  remap(problem);
   return result;
-}
-
-}  // namespace
-
-std::optional<Refusal> remap(const spec::RemapProblem& problem) {
-  if (auto refusal = validate(problem)) return refusal;
-  write_outputs(problem);
-  return std::nullopt;
 }
 
 Result<GlobalIndex> convert_req_index_to_global_index(spec::InputVector req_id, spec::InputMatrix block_table,
