@@ -1,6 +1,9 @@
 # A planted fault is a patch of the kernels' sources, built into a plug-in of its own: <build>/faults/<name>.so.
 #
-#   slotproof_add_fault(NAME name [PATCH file])     without a patch: the kernels as they are, as a control
+#   slotproof_add_fault(NAME name [PATCH file] [FOLDER folder] [ENTRY file] [SOURCES file...])
+#
+# Without a patch: the kernels as they are, as a control. FOLDER: under <build>/faults. ENTRY: the source of the exported function,
+# kernels/host_plugin.cpp unless given. SOURCES: further sources of the kernels that it needs. Paths are relative to the project.
 #
 # Only what a patch changes is copied: to an overlay that stands before the source tree on the include path. Only the sources
 # that see a change are compiled; all other objects are those of the control. The target is slotproof_fault_<name>.
@@ -64,15 +67,18 @@ function(slotproof_set_fault_options target)
 endfunction()
 
 function(slotproof_add_fault)
-  cmake_parse_arguments(PARSE_ARGV 0 fault "" "NAME;PATCH" "")
+  cmake_parse_arguments(PARSE_ARGV 0 fault "" "NAME;PATCH;FOLDER;ENTRY" "SOURCES")
+  if(NOT fault_ENTRY)
+    set(fault_ENTRY kernels/host_plugin.cpp)
+  endif()
   get_property(sources GLOBAL PROPERTY SLOTPROOF_KERNEL_HOST_SOURCES)
   if(NOT TARGET slotproof_fault_common)
     add_library(slotproof_fault_common OBJECT ${sources})
     slotproof_set_fault_options(slotproof_fault_common)
   endif()
   set(overlay "${CMAKE_CURRENT_BINARY_DIR}/overlay/${fault_NAME}")
-  set(own_sources "${PROJECT_SOURCE_DIR}/kernels/host_plugin.cpp")
-  set(own_names "host_plugin.cpp")
+  set(own_sources "${PROJECT_SOURCE_DIR}/${fault_ENTRY}")
+  get_filename_component(own_names "${fault_ENTRY}" NAME)
   set(patched "")
 
   if(fault_PATCH)
@@ -108,6 +114,12 @@ function(slotproof_add_fault)
     endforeach()
   endif()
 
+  foreach(name IN LISTS fault_SOURCES)
+    if(NOT name IN_LIST patched)
+      list(APPEND own_sources "${PROJECT_SOURCE_DIR}/${name}")
+    endif()
+  endforeach()
+
   set(target "slotproof_fault_${fault_NAME}")
   string(REPLACE "." "\\." pattern "${own_names}")
   string(REPLACE ";" "|" pattern "${pattern}")
@@ -118,5 +130,5 @@ function(slotproof_add_fault)
   set(exports "${PROJECT_SOURCE_DIR}/property_tests/faults/plugin.map")
   target_link_options(${target} PRIVATE "LINKER:--version-script=${exports}" LINKER:-Bsymbolic LINKER:--no-undefined)
   set_target_properties(${target} PROPERTIES
-    PREFIX "" OUTPUT_NAME "${fault_NAME}" LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/faults" LINK_DEPENDS "${exports}")
+    PREFIX "" OUTPUT_NAME "${fault_NAME}" LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/faults/${fault_FOLDER}" LINK_DEPENDS "${exports}")
 endfunction()
