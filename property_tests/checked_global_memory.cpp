@@ -144,6 +144,26 @@ TEST_F(Team, ReportsAnAddBehindTheLastCounter) {
   EXPECT_FAULT(fault, FaultKind::kOverrun, "add", 0, "totals", kNumTotals);
   EXPECT_STREQ(status_of(*fault).message(), "overrun: phase 'add' of CTA 0: thread 0 adds to totals[0, 8], which is no element");
   EXPECT_NO_FAULT(run<32>(body(kNumTotals - 1)));
+  // Elements are counted in counters of 64 bits.
+  const auto inside = run<32>([&](auto& team) { team.phase("add", [&](Thread t) { team.atomic_add(t, Totals{totals_ + 2, 4}, 1, 1); }); });
+  EXPECT_FAULT(inside, FaultKind::kOverrun, "add", 0, "totals", 3);
+  EXPECT_EQ(inside->row, -1);
+}
+
+TEST_F(Team, ReportsALoadByEveryThreadThatIsNotBehindEveryAdd) {
+  const auto body = [&](Barrier barrier) {
+    return [=, this](auto& team) {
+      team.phase("add", [&](Thread t) {
+        if (t.index == 5) team.atomic_add(t, totals_row(), 3, 1);
+      });
+      wait(team, barrier);
+      team.load(totals_row(), 3);
+    };
+  };
+  EXPECT_FAULT(run<64>(body(Barrier::kWarp)), FaultKind::kRace, kTeamScope, kEveryThread, "totals", 3);
+  EXPECT_FAULT(run<32>(body(Barrier::kAbsent)), FaultKind::kRace, kTeamScope, kEveryThread, "totals", 3);
+  EXPECT_NO_FAULT(run<64>(body(Barrier::kTeam)));
+  EXPECT_NO_FAULT(run<32>(body(Barrier::kWarp)));
 }
 
 // What a thread does to the one counter, and who else does something plain to it.
