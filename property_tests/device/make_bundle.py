@@ -15,7 +15,7 @@ import results  # noqa: E402
 
 LIMIT_BYTES = 40 << 20
 PROGRAMS = ["bin/slotproof", "bin/slotproof_tests"]
-PLUGINS = ["faults/slotproof_host.so", "faults/tail-unwritten.so", "faults/cuda/*.so", "property_tests/example_plugins/*.so"]
+PLUGINS = ["faults/slotproof_host.so", "faults/tail-unwritten.so", "faults/cuda/*.so", "property_tests/example_plugins/*.so", "bench/*.so"]
 # Of the compiler and of the C library: every machine has its own.
 SYSTEM_LIBRARY = re.compile(r"^(linux-vdso|ld-linux|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\.)")
 
