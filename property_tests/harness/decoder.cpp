@@ -87,9 +87,7 @@ template <class Stream>
 void RemapDecoder<Stream>::break_an_argument() {
   using Kind = ArgumentEdit::Kind;
   const Tensor tensor = Tensor(choices_.below(kNumTensors));
-  const auto edit = [&](Kind kind, Tensor which, int64_t value = 0, Tensor other = Tensor::kReqId) {
-    case_.edits.push_back({kind, which, value, other});
-  };
+  const auto edit = [&](Kind kind, Tensor which, int64_t value = 0, Tensor other = Tensor::kReqId) { case_.edits.push_back({kind, which, value, other}); };
   switch (choices_.below(15) + 1) {
     case 1: edit(pick<Kind>({Kind::kRows, Kind::kColumns}), tensor, pick<int64_t>({-1, kInt32Min})); break;
     case 2: edit(pick<Kind>({Kind::kNull, Kind::kByteOffset}), tensor, 1 + up_to(2)); break;

@@ -15,7 +15,9 @@ namespace slotproof::harness {
 inline constexpr int32_t kInt32Max = std::numeric_limits<int32_t>::max();
 inline constexpr int32_t kInt32Min = std::numeric_limits<int32_t>::min();
 
-constexpr int32_t clamp32(int64_t value) { return value < kInt32Min ? kInt32Min : value > kInt32Max ? kInt32Max : int32_t(value); }
+constexpr int32_t clamp32(int64_t value) {
+  return value < kInt32Min ? kInt32Min : value > kInt32Max ? kInt32Max : int32_t(value);
+}
 
 // ---- Choices of a few kinds. Choice 0 is the plainest.
 
@@ -57,7 +59,7 @@ struct RemapShape {
 
   int32_t num_tokens = 0, topk = 0, num_requests = 0, table_columns = 0, num_starts = 0;
   int32_t indices_storage_columns = 0, table_storage_columns = 0, slots_storage_columns = 0;  // row strides
-  uint8_t misalignment[7] = {};  // words from a 16-byte boundary, in the order of Tensor
+  uint8_t misalignment[7] = {};                                                               // words from a 16-byte boundary, in the order of Tensor
 
   bool is_guarded = true;        // elements may leave the seed's contract
   bool has_odd_entries = false;  // so may entries of the table
@@ -66,9 +68,13 @@ struct RemapShape {
 };
 
 // The last base whose first row has a slot.
-constexpr int64_t last_base_of(const RemapShape& shape) { return kInt32Max / shape.block_stride_rows; }
+constexpr int64_t last_base_of(const RemapShape& shape) {
+  return kInt32Max / shape.block_stride_rows;
+}
 // Positions that this rank's table can hold.
-constexpr int64_t num_local_of(const RemapShape& shape) { return int64_t{shape.table_columns} * shape.block_size; }
+constexpr int64_t num_local_of(const RemapShape& shape) {
+  return int64_t{shape.table_columns} * shape.block_size;
+}
 
 // The position at a local place of this rank, at most 2^31 - 1: what the rules at the table's edges are reached through.
 constexpr int32_t position_at(const RemapShape& shape, int64_t local) {
@@ -114,8 +120,8 @@ constexpr int32_t table_entry_of(const RemapShape& shape, Stream& choices) {
   const uint32_t odd = choices.below(10);
   if (odd == 9) return any_int32(choices);
   const int64_t last = last_base_of(shape), num_blocks = shape.num_blocks ? *shape.num_blocks : shape.most_id;
-  return value_at<int32_t>(odd, -1, clamp32(num_blocks), clamp32(num_blocks - 1), clamp32(last), clamp32(last + 1), clamp32(last - 1),
-                           kInt32Max, kInt32Min, 1 << 24);
+  return value_at<int32_t>(odd, -1, clamp32(num_blocks), clamp32(num_blocks - 1), clamp32(last), clamp32(last + 1), clamp32(last - 1), kInt32Max, kInt32Min,
+                           1 << 24);
 }
 
 // ---- Rows of positions.
