@@ -168,7 +168,7 @@ class BulkCampaign {
     setting.folder = options_.findings;
     setting.id = id_of(batch);
     Counterexample found = minimize(rows, wanted, setting);
-    found.case_index = batch;
+    found.case_name = fmt::format("batch {}", batch);
     return found;
   }
 

@@ -1,6 +1,7 @@
 #include "cli/campaign.h"
 
 #include <fmt/format.h>
+#include <slotproof/plugin.h>
 
 #include <algorithm>
 
@@ -23,6 +24,7 @@ class Campaign {
     std::error_code ignored;  // A folder that cannot be made shows when a case is saved.
     std::filesystem::create_directories(options.findings, ignored);
     report_.seed = options.seed;
+    report_.requires_coverage = options.requires_coverage;
     report_.first_case = report_.next_case = options.first_case;
     for (const auto& backend : backends) {
       BackendTally tally;
@@ -34,14 +36,18 @@ class Campaign {
   }
 
   CampaignReport run() {
+    if (options_.has_every_path) check_every_path();
     while (!is_through()) {
       for (size_t i = 0; i < backends_.size(); ++i) {
-        if (!report_.backends[i].counterexample) check_case(*backends_[i], report_.backends[i]);
+        if (!report_.backends[i].counterexample) check_drawn_case(*backends_[i], report_.backends[i]);
       }
       ++report_.next_case;
       if (seconds_since(last_progress_) > 0.1) tell("checking");
     }
     report_.seconds = seconds_since(begin_);
+    for (size_t i = 0; i < backends_.size(); ++i) {
+      if (const auto* paths = backends_[i]->kernel_paths()) report_.backends[i].kernel_paths = *paths;
+    }
     remove_case_in_flight();
     return std::move(report_);
   }
@@ -72,10 +78,26 @@ class Campaign {
     return harness::judge(backend, remap_case, {options_.seed, true, &options_.accepted});
   }
 
-  void check_case(Backend& backend, BackendTally& tally) {
+  void check_drawn_case(Backend& backend, BackendTally& tally) {
     const harness::DecoderOptions decoder{options_.level.value_or(backend.info().level), backend.info().capabilities};
-    const RemapCase remap_case = harness::draw_remap(options_.seed, report_.next_case, decoder);
-    if (backend.may_crash()) save_case_in_flight(remap_case, tally.name);
+    check_case(backend, tally, harness::draw_remap(options_.seed, report_.next_case, decoder), fmt::format("case {}", report_.next_case));
+  }
+
+  void check_every_path() {
+    for (int path = 0; path < kNumKernelPaths; ++path) {
+      for (size_t i = 0; i < backends_.size(); ++i) {
+        if (should_stop_()) return;
+        // What the signature cannot say it is not asked for.
+        const harness::BackendInfo& info = backends_[i]->info();
+        if (report_.backends[i].counterexample || info.capabilities != SLOTPROOF_CAN_ALL || info.level != harness::Level::kStable) continue;
+        check_case(*backends_[i], report_.backends[i], harness::case_of(kernel_path_of(path)), fmt::format("path {}", path));
+        if (seconds_since(last_progress_) > 0.1) tell("launching every path of the kernels");
+      }
+    }
+  }
+
+  void check_case(Backend& backend, BackendTally& tally, const RemapCase& remap_case, const std::string& name) {
+    if (backend.may_crash()) save_case_in_flight(remap_case, tally.name, name);
     const auto begin = Clock::now();
     const Verdict verdict = judge(backend, remap_case);
     tally.seconds += seconds_since(begin);
@@ -95,10 +117,10 @@ class Campaign {
       else ++tally.no_fault.num_failures;
     }
     for (size_t i = 0; i < spec::kNumInvariants; ++i) tally.invariants[i].num_failures += has_failed[i];
-    tally.counterexample = minimize(backend, tally, remap_case, most_telling(verdict.findings));
+    tally.counterexample = minimize(backend, tally, remap_case, name, most_telling(verdict.findings));
   }
 
-  Counterexample minimize(Backend& backend, const BackendTally& tally, const RemapCase& failing, const Finding& wanted) {
+  Counterexample minimize(Backend& backend, const BackendTally& tally, const RemapCase& failing, const std::string& name, const Finding& wanted) {
     ShrinkSetting setting;
     setting.judge = [&](const RemapCase& candidate) {
       if (seconds_since(last_progress_) > 0.1) tell(fmt::format("{}: shrinking a counterexample", tally.name));
@@ -106,16 +128,22 @@ class Campaign {
     };
     setting.should_stop = should_stop_;
     setting.folder = options_.findings;
-    setting.id = fmt::format("{}-seed{}-case{}", file_stem_of(tally.name), options_.seed, report_.next_case);
+    setting.id = fmt::format("{}-{}", file_stem_of(tally.name), id_of(name));
     Counterexample found = cli::minimize(failing, wanted, setting);
-    found.case_index = report_.next_case;
+    found.case_name = name;
     return found;
   }
 
+  // "case 8" -> "seed1-case8"
+  std::string id_of(std::string name) const {
+    std::erase(name, ' ');
+    return fmt::format("seed{}-{}", options_.seed, name);
+  }
+
   // Written before the call, so that a back end that takes this process down leaves its case behind.
-  void save_case_in_flight(const RemapCase& remap_case, const std::string& backend) {
+  void save_case_in_flight(const RemapCase& remap_case, const std::string& backend, const std::string& name) {
     case_in_flight_ = options_.findings / (file_stem_of(backend) + "-in-flight.json");
-    save_case(case_in_flight_, remap_case, fmt::format("seed{}-case{}", options_.seed, report_.next_case), "saved before it was run");
+    save_case(case_in_flight_, remap_case, id_of(name), "saved before it was run");
   }
   void remove_case_in_flight() const {
     std::error_code ignored;
@@ -136,6 +164,15 @@ class Campaign {
 
 bool CampaignReport::holds() const {
   return std::none_of(backends.begin(), backends.end(), [](const BackendTally& tally) { return tally.counterexample.has_value(); });
+}
+
+bool CampaignReport::is_covered() const {
+  bool has_kernels = false;
+  for (const BackendTally& tally : backends) {
+    if (tally.kernel_paths && !tally.kernel_paths->missing().empty()) return false;
+    has_kernels |= tally.kernel_paths.has_value();
+  }
+  return has_kernels;
 }
 
 CampaignReport run_campaign(const CampaignOptions& options, std::vector<std::unique_ptr<Backend>>& backends,

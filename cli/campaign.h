@@ -24,6 +24,8 @@ struct CampaignOptions {
   std::optional<harness::Level> level;  // absent: each back end's own
   harness::AcceptedDivergences accepted;
   std::filesystem::path findings = "findings";
+  bool has_every_path = false;     // a case for each path of our kernels comes first, whatever the cases or the seconds
+  bool requires_coverage = false;  // for the report
 };
 
 struct InvariantTally {
@@ -42,6 +44,7 @@ struct BackendTally {
   std::array<InvariantTally, spec::kNumInvariants> invariants{};
   InvariantTally no_fault;
   std::optional<Counterexample> counterexample;
+  std::optional<harness::KernelPathTally> kernel_paths;  // of a back end that runs our kernels
 };
 
 struct CampaignReport {
@@ -50,10 +53,12 @@ struct CampaignReport {
   uint64_t next_case = 0;  // where to go on
   double seconds = 0;
   bool is_interrupted = false;
+  bool requires_coverage = false;
   std::vector<BackendTally> backends;
   std::array<int64_t, harness::kNumCorners> corners{};  // compared cases that reached each
 
   bool holds() const;
+  bool is_covered() const;  // every back end that runs our kernels launched each of their paths, and there is such a back end
 };
 
 struct Progress {

@@ -33,6 +33,7 @@ struct CheckOptions {
   uint64_t first_case = 0;
   std::string json, junit;
   std::string findings = "findings";
+  bool has_exact_buffers = false, is_in_process = false, has_every_path = false, requires_coverage = false;
   bool is_bulk = false;
   int32_t topk = 0;
 };
@@ -90,7 +91,7 @@ Backends make_backends(const CheckOptions& options) {
   const bool is_default = names.empty();
   if (is_default) names = {"reference", "host", "cuda"};
   for (const std::string& name : names) {
-    auto [backend, reason] = harness::make_backend(name);
+    auto [backend, reason] = harness::make_backend(name, backend_options_of(options.has_exact_buffers, options.is_in_process));
     if (backend) {
       backends.present.push_back(std::move(backend));
     } else if (is_default) {
@@ -169,6 +170,8 @@ int run_check(const CheckOptions& options) {
   campaign.num_cases = options.num_cases;
   campaign.seconds = options.seconds;
   campaign.findings = options.findings;
+  campaign.has_every_path = options.has_every_path;
+  campaign.requires_coverage = options.requires_coverage;
   if (!options.num_cases && !options.seconds) campaign.num_cases = kDefaultCases;
   if (!options.level.empty()) campaign.level = harness::level_of(options.level);
   if (const std::string error = campaign.accepted.parse(options.accepted); !error.empty()) return usage_error(error);
@@ -191,6 +194,7 @@ int run_check(const CheckOptions& options) {
   if (!options.junit.empty()) is_written &= write_file(options.junit, junit_of(report, backends.absent));
   if (!report.holds()) return kCounterexample;
   if (report.is_interrupted) return kInterrupted;
+  if (options.requires_coverage && !report.is_covered()) return kCounterexample;
   return is_written ? kAllHolds : kWrongUsage;
 }
 
@@ -211,6 +215,10 @@ Command add_check(CLI::App& app) {
   app.add_option("--json", options->json, "Write the report as JSON");
   app.add_option("--junit", options->junit, "Write the report as JUnit XML");
   app.add_option("--findings", options->findings, "Folder for counterexamples")->capture_default_str();
+  app.add_flag("--exact-buffers", options->has_exact_buffers, kExactBuffersHelp);
+  app.add_flag("--in-process", options->is_in_process, kInProcessHelp);
+  app.add_flag("--every-path", options->has_every_path, "Begin with a case for each path that the launcher of our kernels can pick");
+  app.add_flag("--require-coverage", options->requires_coverage, "Fail where such a path was never launched");
   return [options] { return run_check(*options); };
 }
 

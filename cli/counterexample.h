@@ -12,7 +12,7 @@
 namespace slotproof::cli {
 
 struct Counterexample {
-  uint64_t case_index = 0;
+  std::string case_name;  // "case 8", or what it was made for
   harness::RemapCase original;
   harness::RemapCase shrunk;
   harness::Finding finding;  // of the shrunk case

@@ -15,6 +15,7 @@ struct ReplayOptions {
   std::vector<std::string> files;
   std::vector<std::string> backends;
   std::string case_id;
+  bool has_exact_buffers = false, is_in_process = false;
 };
 
 struct Tally {
@@ -25,7 +26,7 @@ int run_replay(const ReplayOptions& options) {
   std::vector<std::unique_ptr<harness::Backend>> backends;
   const bool is_default = options.backends.empty();
   for (const std::string& name : is_default ? std::vector<std::string>{"reference", "host", "cuda"} : options.backends) {
-    auto [backend, reason] = harness::make_backend(name);
+    auto [backend, reason] = harness::make_backend(name, backend_options_of(options.has_exact_buffers, options.is_in_process));
     if (backend) {
       backends.push_back(std::move(backend));
     } else if (is_default) {
@@ -78,6 +79,8 @@ Command add_replay(CLI::App& app) {
   app.add_option("FILE", options->files, "Case files")->required();
   app.add_option("--backend", options->backends, "reference, host, cuda or plugin:PATH; default: all that are present");
   app.add_option("--case", options->case_id, "Only the case of this id");
+  app.add_flag("--exact-buffers", options->has_exact_buffers, kExactBuffersHelp);
+  app.add_flag("--in-process", options->is_in_process, kInProcessHelp);
   return [options] { return run_replay(*options); };
 }
 

@@ -17,6 +17,38 @@ std::string short_name_of(const BackendTally& tally) {
 
 std::string rate_of(const BackendTally& tally) { return grouped(int64_t(double(tally.num_indices) / std::max(tally.seconds, 1e-9))); }
 
+// A grid: a line for each instantiation of the kernel, a column for each of its ways through memory.
+std::string path_grid_of(const BackendTally& tally) {
+  constexpr int kColumns = 16;  // the four last properties of a path, which its number has as its last bits
+  std::string text = fmt::format("Launches by {} of the kernels' paths. Columns: input aligned A or not a, output aligned V or not v, one pass 1 or several 2, counts C or not c\n{:<26}",
+                                 short_name_of(tally), "");
+  for (int column = 0; column < kColumns; ++column) {
+    const KernelPath path = kernel_path_of(column);
+    text += fmt::format(" {}{}{}{}{}", column % 4 == 0 ? " " : "", path.has_aligned_input ? 'A' : 'a', path.has_aligned_output ? 'V' : 'v', path.has_several_passes ? 2 : 1,
+                        path.has_counts ? 'C' : 'c');
+  }
+  for (int i = 0; i < kNumKernelPaths; ++i) {
+    const KernelPath path = kernel_path_of(i);
+    if (i % kColumns == 0) {
+      text += fmt::format("\n  {:<9} {:<4} width {:<3}", path.placement == Placement::kCompacted ? "compacted" : "in place", path.dcp == Dcp::kOn ? "dcp" : "", path.team_width);
+    }
+    const int64_t count = tally.kernel_paths->num_launches[size_t(i)];
+    text += fmt::format("{}{:>5}", i % 4 == 0 ? " " : "", count < 10000 ? std::to_string(count) : fmt::format("{}k", count / 1000));
+  }
+  return text + "\n";
+}
+
+std::string coverage_lines(const CampaignReport& report) {
+  std::string text;
+  for (const BackendTally& tally : report.backends) {
+    if (!tally.kernel_paths) continue;
+    const std::vector<std::string> missing = tally.kernel_paths->missing();
+    for (const std::string& name : missing) text += fmt::format("NEVER LAUNCHED by {}: {}\n", short_name_of(tally), name);
+    if (missing.empty()) text += fmt::format("{} launched all {} paths of the kernels\n", short_name_of(tally), kNumKernelPaths);
+  }
+  return text.empty() ? "NO BACK END LAUNCHED the kernels: --require-coverage is for host and cuda\n" : text;
+}
+
 std::string escaped(std::string_view text) {
   std::string xml;
   for (const char c : text) {
@@ -88,6 +120,10 @@ std::string table_of(const CampaignReport& report, const std::vector<AbsentBacke
                         tally.num_accepted ? fmt::format("; {} cases not judged (accepted divergences)", grouped(tally.num_accepted)) : "");
   }
   for (const AbsentBackend& backend : absent) text += fmt::format("{} absent: {}\n", backend.name, backend.reason);
+  for (const BackendTally& tally : report.backends) {
+    if (tally.kernel_paths && (tally.name == "cuda" || report.requires_coverage)) text += "\n" + path_grid_of(tally);
+  }
+  if (report.requires_coverage) text += "\n" + coverage_lines(report);
   text += fmt::format("\n{}: seed {}, cases {} to {}, {:.1f} s{}\n", report.holds() ? "All invariants hold" : "COUNTEREXAMPLE FOUND", report.seed, report.first_case,
                       report.next_case == report.first_case ? report.first_case : report.next_case - 1, report.seconds,
                       report.is_interrupted ? fmt::format("; interrupted, go on with --seed {} --first-case {}", report.seed, report.next_case) : "");
@@ -108,7 +144,7 @@ std::string text_of(const Counterexample& found, const BackendTally& backend) {
   } else {
     text += fmt::format("  {:<20} {}\n", "the run failed", finding.fault);
   }
-  text += fmt::format("  {:<20} case {}, {} simplifications in {} tries, {:.1f} s\n", "found", found.case_index, found.num_steps, found.num_tries, found.seconds);
+  text += fmt::format("  {:<20} {}, {} simplifications in {} tries, {:.1f} s\n", "found", found.case_name, found.num_steps, found.num_tries, found.seconds);
   const std::string id = found.file.stem().string();
   if (!found.save_error.empty()) return text + fmt::format("  NOT SAVED: {}\n", found.save_error);
   text += fmt::format("  {:<20} {} replay {} --case {} --backend {}\n", "replay", program(), found.file.string(), id, backend.name);
@@ -138,10 +174,13 @@ std::string json_of(const CampaignReport& report, const std::vector<AbsentBacken
     backend["invariants"]["no_fault"] = {{"exercised", tally.no_fault.num_exercised}, {"failures", tally.no_fault.num_failures}};
     if (tally.counterexample) {
       const Counterexample& found = *tally.counterexample;
-      backend["counterexample"] = {{"case", found.case_index}, {"finding", found.finding.name()}, {"text", describe(found.finding)},
+      backend["counterexample"] = {{"case", found.case_name}, {"finding", found.finding.name()}, {"text", describe(found.finding)},
                                    {"rows", found.shrunk.num_tokens()}, {"columns", found.shrunk.topk()}, {"shrink_seconds", found.seconds},
                                    {"file", found.file.string()}};
       if (found.finding.violation) backend["counterexample"]["rule"] = spec::id_of(found.finding.violation->rule);
+    }
+    if (tally.kernel_paths) {
+      for (int i = 0; i < kNumKernelPaths; ++i) backend["kernel_paths"][harness::name_of(kernel_path_of(i))] = tally.kernel_paths->num_launches[size_t(i)];
     }
     json["backends"].push_back(std::move(backend));
   }

@@ -1,6 +1,7 @@
 # A planted fault is a patch of the kernels' sources, built into a plug-in of its own: <build>/faults/<name>.so.
 #
-#   slotproof_add_fault(NAME name [PATCH file])     without a patch: the kernels as they are, as a control
+#   slotproof_add_fault(NAME name [PATCH file])        without a patch: the kernels as they are, as a control
+#   slotproof_add_cuda_fault(NAME name [PATCH file])   the same for the kernels on the GPU: <build>/faults/cuda/<name>.so
 #
 # Only what a patch changes is copied: to an overlay that stands before the source tree on the include path. Only the sources
 # that see a change are compiled; all other objects are those of the control. The target is slotproof_fault_<name>.
@@ -58,50 +59,76 @@ endfunction()
 # The same for every fault, whatever the build's own: warnings of a faulty source are no news, the checks are the kernel's.
 function(slotproof_set_fault_options target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/kernels/include")
-  target_compile_options(${target} PRIVATE -O1)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
   set_target_properties(${target} PROPERTIES
     CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON)
+endfunction()
+
+# Copies what the patch changes into the overlay when it is built. Sets fault_patched, relative to the project, and
+# fault_overlay_files for the caller.
+function(slotproof_add_overlay name patch overlay)
+  get_filename_component(patch "${patch}" ABSOLUTE)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${patch}")
+  file(STRINGS "${patch}" headers REGEX "^\\+\\+\\+ b/")
+  list(TRANSFORM headers REPLACE "^\\+\\+\\+ b/([^\t]*).*$" "\\1" OUTPUT_VARIABLE patched)
+  list(TRANSFORM patched PREPEND "${overlay}/" OUTPUT_VARIABLE overlay_files)
+  list(TRANSFORM patched PREPEND "${PROJECT_SOURCE_DIR}/" OUTPUT_VARIABLE original_files)
+  string(REPLACE ";" "," joined "${patched}")
+  add_custom_command(OUTPUT ${overlay_files}
+    COMMAND "${CMAKE_COMMAND}" -D "SOURCE_DIR=${PROJECT_SOURCE_DIR}" -D "OVERLAY=${overlay}" -D "PATCH=${patch}"
+            -D "FILES=${joined}" -P "${SLOTPROOF_FAULT_SCRIPT}"
+    DEPENDS "${patch}" ${original_files} "${SLOTPROOF_FAULT_SCRIPT}"
+    COMMENT "Planting the fault ${name}" VERBATIM)
+  set(fault_patched "${patched}" PARENT_SCOPE)
+  set(fault_overlay_files "${overlay_files}" PARENT_SCOPE)
+endfunction()
+
+# Whether what a source includes, or itself, is among the patched files.
+function(slotproof_is_affected name patched result)
+  slotproof_included_files("${name}" included)
+  set(${result} OFF PARENT_SCOPE)
+  foreach(file IN LISTS patched)
+    if(file IN_LIST included)
+      set(${result} ON PARENT_SCOPE)
+    endif()
+  endforeach()
+endfunction()
+
+# One symbol goes out, none comes in, and nothing is left open.
+function(slotproof_finish_fault target name folder)
+  target_compile_definitions(${target} PRIVATE "SLOTPROOF_PLUGIN_NAME=\"${name}\"")
+  set(exports "${PROJECT_SOURCE_DIR}/property_tests/faults/plugin.map")
+  target_link_options(${target} PRIVATE "LINKER:--version-script=${exports}" LINKER:-Bsymbolic LINKER:--no-undefined)
+  set_target_properties(${target} PROPERTIES
+    PREFIX "" OUTPUT_NAME "${name}" LIBRARY_OUTPUT_DIRECTORY "${folder}" LINK_DEPENDS "${exports}")
+endfunction()
+
+function(slotproof_add_fault_common)
+  if(NOT TARGET slotproof_fault_common)
+    get_property(sources GLOBAL PROPERTY SLOTPROOF_KERNEL_HOST_SOURCES)
+    add_library(slotproof_fault_common OBJECT ${sources})
+    slotproof_set_fault_options(slotproof_fault_common)
+  endif()
 endfunction()
 
 function(slotproof_add_fault)
   cmake_parse_arguments(PARSE_ARGV 0 fault "" "NAME;PATCH" "")
   get_property(sources GLOBAL PROPERTY SLOTPROOF_KERNEL_HOST_SOURCES)
-  if(NOT TARGET slotproof_fault_common)
-    add_library(slotproof_fault_common OBJECT ${sources})
-    slotproof_set_fault_options(slotproof_fault_common)
-  endif()
+  slotproof_add_fault_common()
   set(overlay "${CMAKE_CURRENT_BINARY_DIR}/overlay/${fault_NAME}")
   set(own_sources "${PROJECT_SOURCE_DIR}/kernels/host_plugin.cpp")
   set(own_names "host_plugin.cpp")
-  set(patched "")
 
   if(fault_PATCH)
-    get_filename_component(patch "${fault_PATCH}" ABSOLUTE)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${patch}")
-    file(STRINGS "${patch}" headers REGEX "^\\+\\+\\+ b/")
-    list(TRANSFORM headers REPLACE "^\\+\\+\\+ b/([^\t]*).*$" "\\1" OUTPUT_VARIABLE patched)
-    list(TRANSFORM patched PREPEND "${overlay}/" OUTPUT_VARIABLE overlay_files)
-    list(TRANSFORM patched PREPEND "${PROJECT_SOURCE_DIR}/" OUTPUT_VARIABLE original_files)
-    string(REPLACE ";" "," joined "${patched}")
-    add_custom_command(OUTPUT ${overlay_files}
-      COMMAND "${CMAKE_COMMAND}" -D "SOURCE_DIR=${PROJECT_SOURCE_DIR}" -D "OVERLAY=${overlay}" -D "PATCH=${patch}"
-              -D "FILES=${joined}" -P "${SLOTPROOF_FAULT_SCRIPT}"
-      DEPENDS "${patch}" ${original_files} "${SLOTPROOF_FAULT_SCRIPT}"
-      COMMENT "Planting the fault ${fault_NAME}" VERBATIM)
-    list(APPEND own_sources ${overlay_files})  # Headers among them: so that the overlay is made first.
+    slotproof_add_overlay("${fault_NAME}" "${fault_PATCH}" "${overlay}")
+    list(APPEND own_sources ${fault_overlay_files})  # Headers among them: so that the overlay is made first.
     foreach(source IN LISTS sources)
       file(RELATIVE_PATH name "${PROJECT_SOURCE_DIR}" "${source}")
-      slotproof_included_files("${name}" included)
-      set(is_affected OFF)
-      foreach(file IN LISTS patched)
-        if(file IN_LIST included)
-          set(is_affected ON)
-        endif()
-      endforeach()
+      slotproof_is_affected("${name}" "${fault_patched}" is_affected)
       if(is_affected)
         get_filename_component(base "${name}" NAME)
         list(APPEND own_names "${base}")
-        if(NOT name IN_LIST patched)
+        if(NOT name IN_LIST fault_patched)
           list(APPEND own_sources "${source}")
         endif()
       endif()
@@ -114,9 +141,41 @@ function(slotproof_add_fault)
   add_library(${target} MODULE ${own_sources} "$<FILTER:$<TARGET_OBJECTS:slotproof_fault_common>,EXCLUDE,/(${pattern})\\.o$>")
   target_include_directories(${target} BEFORE PRIVATE "${overlay}")
   slotproof_set_fault_options(${target})
-  target_compile_definitions(${target} PRIVATE "SLOTPROOF_PLUGIN_NAME=\"${fault_NAME}\"")
-  set(exports "${PROJECT_SOURCE_DIR}/property_tests/faults/plugin.map")
-  target_link_options(${target} PRIVATE "LINKER:--version-script=${exports}" LINKER:-Bsymbolic LINKER:--no-undefined)
-  set_target_properties(${target} PROPERTIES
-    PREFIX "" OUTPUT_NAME "${fault_NAME}" LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/faults" LINK_DEPENDS "${exports}")
+  slotproof_finish_fault(${target} "${fault_NAME}" "${CMAKE_BINARY_DIR}/faults")
+endfunction()
+
+# The kernels are compiled only where the patch changes them, and then at one team width of two warps, the least that shows what
+# goes wrong between warps; else they are those of the build.
+function(slotproof_add_cuda_fault)
+  cmake_parse_arguments(PARSE_ARGV 0 fault "" "NAME;PATCH" "")
+  set(overlay "${CMAKE_CURRENT_BINARY_DIR}/overlay/${fault_NAME}")
+  set(own_sources "${PROJECT_SOURCE_DIR}/kernels/cuda_plugin.cpp")
+  set(has_own_kernels OFF)
+  if(fault_PATCH)
+    slotproof_add_overlay("${fault_NAME}" "${fault_PATCH}" "${overlay}")
+    list(APPEND own_sources ${fault_overlay_files})
+    slotproof_is_affected("kernels/remap_cuda.cu" "${fault_patched}" has_own_kernels)
+  endif()
+  set(target "slotproof_fault_${fault_NAME}")
+  add_library(${target} MODULE ${own_sources})
+  target_include_directories(${target} BEFORE PRIVATE "${overlay}")
+  if(has_own_kernels)
+    slotproof_add_fault_common()
+    if(NOT "kernels/remap_cuda.cu" IN_LIST fault_patched)
+      target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/kernels/remap_cuda.cu")
+    endif()
+    target_sources(${target} PRIVATE
+      "$<FILTER:$<TARGET_OBJECTS:slotproof_fault_common>,INCLUDE,/(arguments|remap_view|status|storage_overlap|tiling)\\.cpp\\.o$>")
+    target_compile_definitions(${target} PRIVATE SLOTPROOF_ONLY_TEAM_WIDTH=64)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo --expt-relaxed-constexpr>)
+    if(SLOTPROOF_CUDA_ARCHITECTURES STREQUAL "")  # All of them take too long; the bundle and the presets name theirs.
+      set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES 90-real)
+    endif()
+  else()
+    target_link_libraries(${target} PRIVATE slotproof_kernels)
+  endif()
+  slotproof_set_fault_options(${target})
+  target_link_libraries(${target} PRIVATE CUDA::cudart_static)
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+  slotproof_finish_fault(${target} "${fault_NAME}" "${CMAKE_BINARY_DIR}/faults/cuda")
 endfunction()

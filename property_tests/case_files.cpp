@@ -2,6 +2,8 @@
 
 #include "property_tests/harness/case_file.h"
 
+#include "property_tests/places.h"
+
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -17,7 +19,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using Kind = ArgumentEdit::Kind;
 
-const fs::path kPublicReports = fs::path(SLOTPROOF_SOURCE_DIR) / "property_tests" / "vectors" / "public-reports.json";
+const fs::path kPublicReports = source_dir() / "property_tests" / "vectors" / "public-reports.json";
 
 std::string text_of(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);

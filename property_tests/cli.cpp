@@ -1,5 +1,7 @@
 // The program as its users run it: exit codes, reports, and every planted fault found, shrunk and replayed.
 
+#include "property_tests/places.h"
+
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -18,6 +20,8 @@
 namespace slotproof {
 namespace {
 
+std::string vectors(const std::string& files) { return (source_dir() / "property_tests/vectors" / files).string(); }
+
 struct Ran {
   int code = -1;
   std::string output;  // stdout and stderr
@@ -25,7 +29,7 @@ struct Ran {
 
 Ran run(const std::string& arguments) {
   Ran ran;
-  const std::string command = std::string(SLOTPROOF_PROGRAM) + " " + arguments + " 2>&1";
+  const std::string command = program().string() + " " + arguments + " 2>&1";
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return ran;
   std::array<char, 4096> buffer{};
@@ -118,14 +122,14 @@ TEST_F(Program, PrintsTheRules) {
 }
 
 TEST_F(Program, ReplaysTheCommittedVectors) {
-  const Ran ran = run("replay " SLOTPROOF_SOURCE_DIR "/property_tests/vectors/*-*.json");
+  const Ran ran = run("replay " + vectors("*-*.json"));
   EXPECT_EQ(ran.code, 0) << ran.output;
   EXPECT_NE(ran.output.find("reference: "), std::string::npos);
   EXPECT_NE(ran.output.find("host: "), std::string::npos);
 }
 
 TEST_F(Program, FailsOnAVectorThatIsWrong) {
-  auto cases = nlohmann::json::parse(std::ifstream(SLOTPROOF_SOURCE_DIR "/property_tests/vectors/public-reports.json"));
+  auto cases = nlohmann::json::parse(std::ifstream(vectors("public-reports.json")));
   cases["cases"][0]["expected"]["out"][0][0] = 12345;
   std::ofstream(path("wrong.json")) << cases;
   const Ran ran = run("replay " + path("wrong.json"));
@@ -134,7 +138,7 @@ TEST_F(Program, FailsOnAVectorThatIsWrong) {
 }
 
 TEST_F(Program, ExplainsAnEntryRuleByRule) {
-  const Ran ran = run("explain " SLOTPROOF_SOURCE_DIR "/property_tests/vectors/public-reports.json --case D06 --row 0 --column 3");
+  const Ran ran = run("explain " + vectors("public-reports.json") + " --case D06 --row 0 --column 3");
   EXPECT_EQ(ran.code, 0) << ran.output;
   for (const char* line : {"owner = (10 / 1) % 2 = 0", "local = 10 / 2 * 1 + 10 % 1 = 5", "column = 5 / 4 = 1", "slot = base * L + local % S = 3 * 10 + 1 = 31"}) {
     EXPECT_NE(ran.output.find(line), std::string::npos) << line << "\n" << ran.output;
@@ -169,7 +173,7 @@ TEST_P(Faults, AreFoundShrunkAndReplayed) {
   const auto found = json("report.json")["backends"][0]["counterexample"];
   EXPECT_LE(found["rows"], 2) << ran.output;
   EXPECT_LE(found["columns"], 8) << ran.output;
-  const std::string file = found["file"], plugin = "plugin:" SLOTPROOF_FAULT_DIR "/" + GetParam() + ".so";
+  const std::string file = found["file"], plugin = "plugin:" + (fault_dir() / (GetParam() + ".so")).string();
   const Ran replayed = run("replay " + file + " --backend " + plugin);
   EXPECT_EQ(replayed.code, 1) << replayed.output;
   const Ran ours = run("replay " + file + " --backend reference --backend host");
@@ -178,7 +182,7 @@ TEST_P(Faults, AreFoundShrunkAndReplayed) {
 
 std::vector<std::string> planted_faults() {
   std::vector<std::string> names;
-  const auto json = nlohmann::json::parse(std::ifstream(SLOTPROOF_SOURCE_DIR "/property_tests/faults/faults.json"));
+  const auto json = nlohmann::json::parse(std::ifstream(source_dir() / "property_tests/faults/faults.json"));
   for (const auto& fault : json["faults"]) names.push_back(fault["name"]);
   return names;
 }
@@ -189,9 +193,33 @@ std::string name_of_fault(const testing::TestParamInfo<std::string>& tested) {
 }
 INSTANTIATE_TEST_SUITE_P(Planted, Faults, testing::ValuesIn(planted_faults()), name_of_fault);
 
+TEST_F(Program, LaunchesEveryPathOfTheKernelsWhereThatIsRequired) {
+  const Ran ran = run("check --backend host --every-path --require-coverage --cases 1 --findings " + path("findings") + " --json " + path("report.json"));
+  EXPECT_EQ(ran.code, 0) << ran.output;
+  EXPECT_NE(ran.output.find("host launched all 256 paths of the kernels"), std::string::npos) << ran.output;
+  const auto report = json("report.json");
+  EXPECT_EQ(report["backends"][0]["kernel_paths"].size(), 256u);
+  for (const auto& [name, launches] : report["backends"][0]["kernel_paths"].items()) EXPECT_GT(launches, 0) << name;
+}
+
+TEST_F(Program, FailsWhereAPathOfTheKernelsWasNeverLaunched) {
+  const Ran none = run("check --backend host --require-coverage --cases 1 --findings " + path("findings"));
+  EXPECT_EQ(none.code, 1);
+  EXPECT_NE(none.output.find("NEVER LAUNCHED by host: compacted, dcp, width 64, input misaligned, output aligned, several passes, counts"), std::string::npos) << none.output;
+  const Ran other = run("check --backend reference --require-coverage --cases 1 --findings " + path("findings"));
+  EXPECT_EQ(other.code, 1);
+  EXPECT_NE(other.output.find("NO BACK END LAUNCHED the kernels"), std::string::npos) << other.output;
+}
+
+TEST_F(Program, FindsAFaultWithoutAWorkerAndOnThePathsOfTheKernels) {
+  const Ran ran = run("check --fault last-tile-dropped --in-process --every-path --cases 0 --findings " + path("findings") + " --json " + path("report.json"));
+  EXPECT_EQ(ran.code, 1) << ran.output;
+  EXPECT_TRUE(json("report.json")["backends"][0]["counterexample"]["case"].get<std::string>().starts_with("path ")) << ran.output;
+}
+
 // The control: the same sources without a patch, as the same kind of plug-in.
 TEST_F(Program, FindsNothingInThePluginWithoutAFault) {
-  const Ran ran = run("check --backend plugin:" SLOTPROOF_FAULT_DIR "/slotproof_host.so --cases 3000 --findings " + path("findings"));
+  const Ran ran = run("check --backend plugin:" + (fault_dir() / "slotproof_host.so").string() + " --cases 3000 --findings " + path("findings"));
   EXPECT_EQ(ran.code, 0) << ran.output;
 }
 

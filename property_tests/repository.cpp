@@ -1,5 +1,6 @@
 // The repository about itself: who includes whom, and whether what prose names exists.
 
+#include "property_tests/places.h"
 #include "spec/rules.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +18,7 @@ namespace slotproof {
 namespace {
 
 namespace fs = std::filesystem;
-const fs::path kRoot = SLOTPROOF_SOURCE_DIR;
+const fs::path kRoot = source_dir();
 
 // Files under version control's eye: the folders of the house and the pages beside them, without what a build leaves.
 std::vector<fs::path> files_with(const std::set<std::string>& extensions) {
@@ -120,6 +121,7 @@ void expect_known_ids(const fs::path& file, const std::string& text) {
 
 TEST(Repository, EveryRuleThatProseNamesExists) {
   for (const fs::path& file : files_with({".md"})) {
+    if (file.parent_path() == "docs/results") continue;  // Devices have names that look like ids.
     for (const std::string& line : lines_of(file)) expect_known_ids(file, line);
   }
   for (const fs::path& file : files_with(kSources)) {

@@ -3,6 +3,7 @@
 #include "property_tests/harness/vectors.h"
 
 #include "property_tests/harness/frame.h"
+#include "property_tests/places.h"
 #include "spec/arguments.h"
 #include "spec/remap.h"
 
@@ -23,7 +24,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using Adapter = valijson::adapters::NlohmannJsonAdapter;
 
-const fs::path kFolder = fs::path(SLOTPROOF_SOURCE_DIR) / "property_tests" / "vectors";
+const fs::path kFolder = source_dir() / "property_tests" / "vectors";
 
 std::string text_of(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);

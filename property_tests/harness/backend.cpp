@@ -39,6 +39,28 @@ bool is_plain(const CallLayout& layout, const std::optional<Argument>& argument)
   return !argument || is_plain(layout, *argument);
 }
 
+// Moves the piece's end of elements behind those of one plain argument.
+template <class Argument>
+void take_elements(CallLayout& layout, const Argument& argument) {
+  int64_t num_words = 0;
+  if constexpr (requires { argument.row_stride; }) {
+    if (argument.rows > 0 && argument.columns > 0) num_words = (argument.rows - 1) * argument.row_stride + argument.columns;
+  } else {
+    num_words = argument.size;
+  }
+  if (num_words <= 0) return;
+  const auto first = int64_t((reinterpret_cast<uintptr_t>(argument.data) - layout.arena_address) / 4);
+  for (size_t i = 0; i < size_t(layout.num_pieces); ++i) {
+    Piece& piece = layout.pieces[i];
+    if (first >= piece.tensor_begin && first < piece.tensor_end) piece.elements_end = std::max(piece.elements_end, first + num_words);
+  }
+}
+
+template <class Argument>
+void take_elements(CallLayout& layout, const std::optional<Argument>& argument) {
+  if (argument) take_elements(layout, *argument);
+}
+
 }  // namespace
 
 CallLayout layout_of(const Frame& frame, const int32_t* arena, const spec::RemapProblem& problem) {
@@ -48,7 +70,7 @@ CallLayout layout_of(const Frame& frame, const int32_t* arena, const spec::Remap
   for (int i = 0; i < kNumTensors; ++i) {
     const Frame::Region& region = frame.region(Tensor(i));
     if (!region.is_present) continue;
-    layout.pieces[size_t(layout.num_pieces)] = {region.begin, region.tensor_begin, region.tensor_end, region.end};
+    layout.pieces[size_t(layout.num_pieces)] = {region.begin, region.tensor_begin, region.tensor_begin, region.tensor_end, region.end};
     layout.tensors[size_t(layout.num_pieces++)] = Tensor(i);
   }
   const bool is_separable = is_plain(layout, problem.req_id) && is_plain(layout, problem.block_table) &&
@@ -58,8 +80,16 @@ CallLayout layout_of(const Frame& frame, const int32_t* arena, const spec::Remap
   if (!is_separable) {
     layout.is_whole = true;
     layout.num_pieces = 1;
-    layout.pieces[0] = {0, 0, layout.num_words, layout.num_words};
+    layout.pieces[0] = {0, 0, layout.num_words, layout.num_words, layout.num_words};
+    return layout;
   }
+  take_elements(layout, problem.req_id);
+  take_elements(layout, problem.block_table);
+  take_elements(layout, problem.token_indices);
+  take_elements(layout, problem.prefill_request_id);
+  take_elements(layout, problem.workspace_starts);
+  take_elements(layout, problem.slots);
+  take_elements(layout, problem.valid_counts);
   return layout;
 }
 
@@ -84,11 +114,11 @@ std::optional<Level> level_of(std::string_view name) {
   return std::nullopt;
 }
 
-BackendOrReason make_backend(std::string_view name) {
+BackendOrReason make_backend(std::string_view name, const BackendOptions& options) {
   if (name == "reference") return make_reference_backend();
   if (name == "host") return make_host_backend();
-  if (name == "cuda") return make_cuda_backend();
-  if (name.starts_with(kPluginPrefix)) return make_plugin_backend(std::string(name.substr(kPluginPrefix.size())));
+  if (name == "cuda") return make_cuda_backend(options);
+  if (name.starts_with(kPluginPrefix)) return make_plugin_backend(std::string(name.substr(kPluginPrefix.size())), options);
   return {nullptr, "no back end is called \"" + std::string(name) + "\": there are reference, host, cuda and plugin:PATH"};
 }
 

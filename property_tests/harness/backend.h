@@ -1,7 +1,8 @@
 #pragma once
 // A back end is something that can run a remap problem: the reference, our kernel on the host or on the device, a plug-in.
 
-#include "property_tests/harness/frame.h"
+#include "property_tests/harness/call_memory.h"
+#include "property_tests/harness/kernel_paths.h"
 
 #include <cstdint>
 #include <memory>
@@ -39,6 +40,8 @@ class Backend {
   virtual RunOutcome run(Frame& frame, const Schedule& schedule) = 0;
   // Called with each case before it is run, where the back end may not live to tell. Default: nothing.
   virtual bool may_crash() const { return false; }
+  // Its launches of our kernels, by path. Null for a back end that runs others.
+  virtual const KernelPathTally* kernel_paths() const { return nullptr; }
 };
 
 // A back end by name, or why there is none: "cuda" without a device, a plug-in that does not load.
@@ -46,13 +49,15 @@ struct BackendOrReason {
   std::unique_ptr<Backend> backend;
   std::string reason;
 };
-BackendOrReason make_backend(std::string_view name);  // "reference", "host", "cuda", "plugin:PATH"
+struct BackendOptions {
+  double time_limit_s = 5.0;            // for one call of a plug-in or of the CUDA worker
+  Buffers buffers = Buffers::kGuarded;  // of CUDA memory
+  bool is_in_process = false;           // plug-ins and CUDA without a worker: for debuggers and compute-sanitizer
+};
+BackendOrReason make_backend(std::string_view name, const BackendOptions& options = {});  // "reference", "host", "cuda", "plugin:PATH"
 BackendOrReason make_reference_backend();
 BackendOrReason make_host_backend();
-BackendOrReason make_cuda_backend();
-struct PluginOptions {
-  double time_limit_s = 5.0;  // for one call
-};
-BackendOrReason make_plugin_backend(const std::string& path, const PluginOptions& options = {});
+BackendOrReason make_cuda_backend(const BackendOptions& options = {});
+BackendOrReason make_plugin_backend(const std::string& path, const BackendOptions& options = {});
 
 }  // namespace slotproof::harness

@@ -12,11 +12,16 @@ class HostBackend final : public Backend {
 
   RunOutcome run(Frame& frame, const Schedule& schedule) override {
     const HostOptions options{schedule.team_width, schedule.thread_order_seed, schedule.cta_order_seed};
-    return outcome_of(remap_on_host(remap_args_of(frame.problem()), options));
+    const RemapArgs args = remap_args_of(frame.problem());
+    RunOutcome outcome = outcome_of(remap_on_host(args, options));
+    if (outcome.kind == RunOutcome::Kind::kDone) paths_.add(args, schedule.team_width);
+    return outcome;
   }
+  const KernelPathTally* kernel_paths() const override { return &paths_; }
 
  private:
   BackendInfo info_{"host", Level::kStable, SLOTPROOF_CAN_ALL, "the kernels' bodies on the host, with checked memory"};
+  KernelPathTally paths_;
 };
 
 }  // namespace

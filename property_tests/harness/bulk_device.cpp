@@ -120,7 +120,7 @@ class DeviceSlot final : public BulkSlot {
 
 BulkSlotsOrReason make_bulk_slots(int num_slots, const BulkScale& scale) {
   BulkSlotsOrReason made;
-  made.reason = make_device_memory(Behind::kNothing).reason;
+  made.reason = make_device_memory(Buffers::kExact).reason;
   if (!made.reason.empty()) return made;
   cudaStream_t bare = nullptr;
   made.reason = error_of(cudaStreamCreateWithFlags(&bare, cudaStreamNonBlocking), "cudaStreamCreate");

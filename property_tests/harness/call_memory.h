@@ -16,6 +16,7 @@ namespace slotproof::harness {
 struct Piece {
   int64_t begin = 0;
   int64_t tensor_begin = 0;  // keeps its distance to the last 16-byte boundary
+  int64_t elements_end = 0;  // behind the last element: the gap of the last row, where it has one, begins here
   int64_t tensor_end = 0;    // accesses at or behind it are overruns
   int64_t end = 0;           // guard words up to here
 };
@@ -59,15 +60,16 @@ class CallMemory {
   std::array<int32_t*, kNumTensors> starts_{};  // where the word `begin` of each piece lies for the callee
 };
 
-// What lies behind a tensor in device memory: its guard words, which show overruns by writing without any tool, or nothing,
-// so that compute-sanitizer sees overruns by reading too.
-enum class Behind : uint8_t { kGuardWords, kNothing };
+// What lies around a tensor in device memory: its guard words, which show overruns by writing without any tool, or nothing, so
+// that compute-sanitizer sees overruns by reading, too.
+enum class Buffers : uint8_t { kGuarded, kExact };
 
 struct CallMemoryOrReason {
   std::unique_ptr<CallMemory> memory;
   std::string reason;  // "built without CUDA", "no CUDA driver", "no CUDA device"
 };
-CallMemoryOrReason make_device_memory(Behind behind);
-std::string device_description();  // "NVIDIA H100 (sm_90)"; empty without a device
+CallMemoryOrReason make_device_memory(Buffers buffers);  // makes a CUDA context in this process
+std::string reason_without_driver();  // "built without CUDA", "no CUDA driver" or nothing; makes no context
+std::string device_description();     // "NVIDIA H100 (sm_90)"; empty without a device
 
 }  // namespace slotproof::harness

@@ -76,7 +76,7 @@ PluginProcess::~PluginProcess() {
   if (mapping_ != nullptr) munmap(mapping_, mapping_bytes_);
 }
 
-std::string PluginProcess::start(const std::string& path) {
+std::string PluginProcess::start(const std::string& path, Buffers buffers) {
   if (!can_start_plugin_workers()) return "this program's main() does not call run_as_plugin_worker_if_asked()";
   int sockets[2], pipes[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) return system_error("socketpair");
@@ -89,12 +89,13 @@ std::string PluginProcess::start(const std::string& path) {
   memory_ = above_standard(memfd_create("slotproof-plugin", MFD_CLOEXEC));
   if (memory_.get() < 0) return system_error("memfd_create");
   if (!reserve(kLeastMappingBytes)) return system_error("mapping shared memory");
-  return spawn(path, socket_of_worker.get(), stderr_of_worker.get());
+  return spawn(path, buffers, socket_of_worker.get(), stderr_of_worker.get());
 }
 
-std::string PluginProcess::spawn(const std::string& path, int socket_of_worker, int stderr_of_worker) {
+std::string PluginProcess::spawn(const std::string& path, Buffers buffers, int socket_of_worker, int stderr_of_worker) {
   std::vector<std::string> words = {program_invocation_name, protocol::kWorkerFlag, std::to_string(socket_of_worker),
-                                    std::to_string(memory_.get()), path};
+                                    std::to_string(memory_.get()),
+                                    buffers == Buffers::kExact ? protocol::kExactBuffers : protocol::kGuardedBuffers, path};
   std::vector<std::string> environment = environment_of_worker();
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);

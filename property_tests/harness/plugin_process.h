@@ -39,7 +39,7 @@ class PluginProcess {
   PluginProcess(const PluginProcess&) = delete;
   PluginProcess& operator=(const PluginProcess&) = delete;
 
-  std::string start(const std::string& path);
+  std::string start(const std::string& path, Buffers buffers);
   std::string send(const protocol::Request& request);
   // Waits for one message of exactly this size. Where the worker died, hung or sent something else, it is gone afterwards.
   std::string receive(void* message, size_t num_bytes, double time_limit_s);
@@ -53,7 +53,7 @@ class PluginProcess {
   std::string stderr_tail();  // the last 2 KB since the last request
 
  private:
-  std::string spawn(const std::string& path, int socket_of_worker, int stderr_of_worker);
+  std::string spawn(const std::string& path, Buffers buffers, int socket_of_worker, int stderr_of_worker);
   void drain_stderr();
   std::string death(std::string otherwise);  // how the worker ended; `otherwise` where it had to be killed
   void kill_and_reap();

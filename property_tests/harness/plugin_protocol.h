@@ -13,7 +13,9 @@
 
 namespace slotproof::harness::protocol {
 
-inline constexpr const char* kWorkerFlag = "--slotproof-plugin-worker";  // then: socket, shared mapping, path
+inline constexpr const char* kWorkerFlag = "--slotproof-plugin-worker";  // then: socket, shared mapping, buffers, path
+inline constexpr const char* kExactBuffers = "exact";
+inline constexpr const char* kGuardedBuffers = "guarded";
 
 struct Greeting {
   char error[512];  // why the plug-in cannot be used; empty where it can

@@ -1,9 +1,8 @@
 #include "property_tests/harness/plugin_worker.h"
 
 #include "property_tests/harness/guarded_buffer.h"
-#include "property_tests/harness/plugin_protocol.h"
+#include "property_tests/harness/plugin_call.h"
 
-#include <dlfcn.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -84,73 +83,17 @@ class SharedMapping {
   uint64_t num_bytes_ = 0;
 };
 
-struct PluginOrReason {
-  const slotproof_plugin* plugin = nullptr;
-  std::string reason;
-};
-
-PluginOrReason load(const char* path) {
-  void* object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (object == nullptr) return {nullptr, "it does not load: " + std::string(dlerror())};
-  void* symbol = dlsym(object, "slotproof_plugin_v1");
-  if (symbol == nullptr) return {nullptr, "it does not export slotproof_plugin_v1"};
-  const slotproof_plugin* plugin = reinterpret_cast<const slotproof_plugin* (*)()>(symbol)();
-  if (plugin == nullptr) return {nullptr, "slotproof_plugin_v1() returned null"};
-  if (plugin->abi != SLOTPROOF_PLUGIN_ABI) {
-    return {nullptr, "it was made for ABI " + std::to_string(plugin->abi) + ", not " + std::to_string(SLOTPROOF_PLUGIN_ABI)};
-  }
-  if (plugin->struct_size < sizeof(slotproof_plugin)) {
-    return {nullptr, "its descriptor says struct_size " + std::to_string(plugin->struct_size) + ", less than the " +
-                         std::to_string(sizeof(slotproof_plugin)) + " of ABI " + std::to_string(SLOTPROOF_PLUGIN_ABI)};
-  }
-  if (plugin->memory > SLOTPROOF_MEMORY_CUDA) return {nullptr, "it asks for memory " + std::to_string(plugin->memory)};
-  if (plugin->level > SLOTPROOF_LEVEL_STABLE) return {nullptr, "it claims level " + std::to_string(plugin->level)};
-  if (plugin->remap == nullptr) return {nullptr, "its remap is null"};
-  return {plugin, {}};
-}
-
-slotproof_remap_arguments translated(slotproof_remap_arguments arguments, const CallLayout& layout, const CallMemory& memory) {
-  for (slotproof_vector* vector : {&arguments.req_id, &arguments.prefill_request_id, &arguments.workspace_starts,
-                                   &arguments.valid_counts}) {
-    vector->data = memory.address_of(layout, vector->data);
-  }
-  for (slotproof_matrix* matrix : {&arguments.block_table, &arguments.token_indices, &arguments.slots}) {
-    matrix->data = memory.address_of(layout, matrix->data);
-  }
-  return arguments;
-}
-
-protocol::Reply call(const slotproof_plugin& plugin, CallMemory& memory, SharedMapping& mapping) {
-  protocol::Reply reply = {};
-  reply.code = SLOTPROOF_RUN_FAILED;
-  const CallLayout layout = shared_header->layout;
-  std::string misuse = memory.bring_in(layout, mapping.arena());
-  if (misuse.empty()) {
-    const slotproof_remap_arguments arguments = translated(shared_header->arguments, layout, memory);
-    const slotproof_run_options options = shared_header->options;
-    reply.code = plugin.remap(&arguments, &options, memory.stream(), reply.message, sizeof reply.message);
-    misuse = memory.bring_back(layout, mapping.arena());
-  }
-  // What goes wrong on the device stays wrong: no later call of this process would tell anything.
-  reply.is_worker_lost = !misuse.empty() && plugin.memory == SLOTPROOF_MEMORY_CUDA;
-  copy_text(reply.misuse, misuse);
-  return reply;
-}
-
-[[noreturn]] void serve(int socket, int mapping_fd, const char* path) {
+[[noreturn]] void serve(int socket, int mapping_fd, const char* buffers, const char* path) {
   SharedMapping mapping(mapping_fd);
   if (!mapping.grow_to(protocol::kArenaOffset)) _exit(1);
-  auto [plugin, reason] = load(path);
-  GuardedMemory host_memory;
-  CallMemory* memory = &host_memory;
-  std::unique_ptr<CallMemory> device_memory;
-  if (plugin != nullptr && plugin->memory == SLOTPROOF_MEMORY_CUDA) {
-    auto device = make_device_memory(Behind::kNothing);
-    device_memory = std::move(device.memory);
-    memory = device_memory.get();
-    if (memory == nullptr) reason = "it needs CUDA memory: " + device.reason;
-  } else {
-    guarded_memory = &host_memory;
+  auto [plugin, reason] = load_plugin(path);
+  std::unique_ptr<CallMemory> memory;
+  if (plugin != nullptr) {
+    auto made = make_call_memory(*plugin, std::strcmp(buffers, protocol::kExactBuffers) == 0 ? Buffers::kExact : Buffers::kGuarded);
+    memory = std::move(made.memory);
+    guarded_memory = dynamic_cast<GuardedMemory*>(memory.get());
+    reason = made.reason;
+    if (!reason.empty() && std::strcmp(path, kBuiltinCuda) != 0) reason = "it needs CUDA memory: " + reason;
   }
 
   protocol::Greeting greeting = {};
@@ -166,7 +109,8 @@ protocol::Reply call(const slotproof_plugin& plugin, CallMemory& memory, SharedM
   protocol::Request request;
   while (recv(socket, &request, sizeof request, 0) == ssize_t(sizeof request)) {
     if (!mapping.grow_to(request.mapping_bytes)) _exit(1);
-    const protocol::Reply reply = call(*plugin, *memory, mapping);
+    const protocol::Reply reply =
+        call_plugin(*plugin, *memory, CallLayout(shared_header->layout), shared_header->arguments, shared_header->options, mapping.arena());
     if (send(socket, &reply, sizeof reply, MSG_NOSIGNAL) < 0) break;
   }
   _exit(0);  // The plug-in's own clean-up at exit is no part of what is tested.
@@ -178,14 +122,14 @@ bool can_start_plugin_workers() { return main_made_the_call; }
 
 int run_as_plugin_worker_if_asked(int argc, char** argv) {
   main_made_the_call = true;
-  if (argc != 5 || std::strcmp(argv[1], protocol::kWorkerFlag) != 0) return 0;
+  if (argc != 6 || std::strcmp(argv[1], protocol::kWorkerFlag) != 0) return 0;
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // If the parent is gone already, the socket says so.
   rlimit core = {};
   getrlimit(RLIMIT_CORE, &core);
   core.rlim_cur = std::min<rlim_t>(core.rlim_max, 1);  // 1 byte: no file, and none through a pipe either.
   setrlimit(RLIMIT_CORE, &core);
   install_crash_note();
-  serve(std::atoi(argv[2]), std::atoi(argv[3]), argv[4]);
+  serve(std::atoi(argv[2]), std::atoi(argv[3]), argv[4], argv[5]);
 }
 
 }  // namespace slotproof::harness
