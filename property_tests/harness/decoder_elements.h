@@ -127,7 +127,7 @@ constexpr int32_t table_entry_of(const RemapShape& shape, Stream& choices) {
 // ---- Rows of positions.
 
 struct RowStyle {
-  enum Kind : uint8_t { kOwn, kAny, kRun, kHoles, kFew, kNone, kEdges, kBackwards, kNearlyFull };
+  enum Kind : uint8_t { kOwn, kAny, kRun, kHoles, kFew, kNone, kEdges, kBackwards, kNearlyFull, kFull };
   Kind kind = kOwn;
   int32_t first = 0;           // where runs begin
   int64_t workspace_edge = 0;  // of a workspace row with a start: the first position without a row; else 0
@@ -141,8 +141,8 @@ constexpr int64_t workspace_edge_of(const RemapShape& shape, int32_t start) {
 template <class Stream>
 constexpr RowStyle row_style_of(const RemapShape& shape, int64_t workspace_edge, Stream& choices) {
   RowStyle row;
-  const uint32_t kind = choices.below(10);  // the first ones twice
-  row.kind = kind == 8 ? RowStyle::kOwn : kind == 9 ? RowStyle::kHoles : RowStyle::Kind(kind);
+  const uint32_t kind = choices.below(11);  // two of them twice
+  row.kind = kind == 8 ? RowStyle::kOwn : kind == 9 ? RowStyle::kHoles : kind == 10 ? RowStyle::kFull : RowStyle::Kind(kind);
   if (shape.is_nearly_full && !one_in(choices, 4)) row.kind = RowStyle::kNearlyFull;
   row.first = position_at(shape, up_to(choices, clamp32(std::min<int64_t>(num_local_of(shape) - 1, 8))));
   row.workspace_edge = workspace_edge;
@@ -175,8 +175,8 @@ constexpr int32_t negative_position_of(const RemapShape& shape, Stream& choices)
 template <class Stream>
 constexpr int32_t position_of(const RemapShape& shape, const RowStyle& row, int32_t k, Stream& choices) {
   const uint32_t chance = choices.below(256);
-  if (row.kind == RowStyle::kNearlyFull) {
-    return chance == 255 ? -1 : position_at(shape, up_to(choices, clamp32(num_local_of(shape) - 1)));
+  if (row.kind == RowStyle::kNearlyFull || row.kind == RowStyle::kFull) {
+    return chance == 255 && row.kind == RowStyle::kNearlyFull ? -1 : position_at(shape, up_to(choices, clamp32(num_local_of(shape) - 1)));
   }
   if (chance >= 240) return negative_position_of(shape, choices);
   if (row.kind == RowStyle::kEdges || (chance >= 224 && row.kind != RowStyle::kNone)) return clamp32(edge_position_of(shape, row, choices));
