@@ -108,7 +108,7 @@ void RemapDecoder<Stream>::break_an_argument() {
     case 8: case_.dcp.size = pick<int32_t>({0, -1}); break;
     case 9: case_.dcp.rank = pick<int32_t>({case_.dcp.size, -1, kInt32Max}); break;
     case 10: case_.dcp.interleave = pick<int32_t>({0, -1}); break;
-    case 11: case_.dcp.interleave = pick<int32_t>({case_.block_size + 1 > 0 ? case_.block_size + 1 : 2, 5, 3}); break;
+    case 11: case_.dcp.interleave = pick<int32_t>({case_.block_size < kInt32Max ? case_.block_size + 1 : 2, 5, 3}); break;
     case 12: edit(Kind::kDrop, pick<Tensor>({Tensor::kWorkspaceStarts, Tensor::kPrefillRequestId})); break;
     case 13:
       if (case_.prefill) case_.dcp.size = 2;
