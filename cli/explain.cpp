@@ -2,6 +2,7 @@
 #include "property_tests/harness/case_file.h"
 #include "property_tests/harness/frame.h"
 #include "spec/arguments.h"
+#include "spec/diagnosis.h"
 #include "spec/flat_row_view.h"
 #include "spec/rank_ownership.h"
 #include "spec/remap.h"
@@ -109,7 +110,8 @@ int explain_remap(const harness::RemapCase& remap_case, const ExplainOptions& op
   for (int32_t t = options.row.value_or(0); t < (options.row ? *options.row + 1 : p.num_tokens()); ++t) {
     for (int32_t k = options.column.value_or(0); k < (options.column ? *options.column + 1 : p.topk()); ++k) {
       const int64_t slot = walk(p, t, k);
-      fmt::print("  =>   {} ({})\n", slot < 0 ? "none, written -1" : fmt::format("slot {}", slot), place_of(p, t, k, slot < 0));
+      const std::string_view reason = spec::name_of(spec::reason_of(p, t, k));  // as the diagnosis counts it: G1
+      fmt::print("  =>   {} ({})\n", slot < 0 ? fmt::format("none by {}, written -1", reason) : fmt::format("slot {}", slot), place_of(p, t, k, slot < 0));
       // The walk above is the closed form; the spec's writer model has the last word.
       if (const spec::Entry entry = spec::entry_of(p, t, k); entry.slot != slot) {
         fmt::print(stderr, "slotproof explain: the spec's writer model says {} instead; please report this\n", entry.slot);

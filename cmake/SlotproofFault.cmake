@@ -1,7 +1,10 @@
 # A planted fault is a patch of the kernels' sources, built into a plug-in of its own: <build>/faults/<name>.so.
 #
-#   slotproof_add_fault(NAME name [PATCH file])        without a patch: the kernels as they are, as a control
+#   slotproof_add_fault(NAME name [PATCH file] [FOLDER folder] [ENTRY file] [SOURCES file...])
 #   slotproof_add_cuda_fault(NAME name [PATCH file])   the same for the kernels on the GPU: <build>/faults/cuda/<name>.so
+#
+# Without a patch: the kernels as they are, as a control. FOLDER: under <build>/faults. ENTRY: the source of the exported function,
+# kernels/host_plugin.cpp unless given. SOURCES: further sources of the kernels that it needs. Paths are relative to the project.
 #
 # Only what a patch changes is copied: to an overlay that stands before the source tree on the include path. Only the sources
 # that see a change are compiled; all other objects are those of the control. The target is slotproof_fault_<name>.
@@ -112,12 +115,15 @@ function(slotproof_add_fault_common)
 endfunction()
 
 function(slotproof_add_fault)
-  cmake_parse_arguments(PARSE_ARGV 0 fault "" "NAME;PATCH" "")
+  cmake_parse_arguments(PARSE_ARGV 0 fault "" "NAME;PATCH;FOLDER;ENTRY" "SOURCES")
+  if(NOT fault_ENTRY)
+    set(fault_ENTRY kernels/host_plugin.cpp)
+  endif()
   get_property(sources GLOBAL PROPERTY SLOTPROOF_KERNEL_HOST_SOURCES)
   slotproof_add_fault_common()
   set(overlay "${CMAKE_CURRENT_BINARY_DIR}/overlay/${fault_NAME}")
-  set(own_sources "${PROJECT_SOURCE_DIR}/kernels/host_plugin.cpp")
-  set(own_names "host_plugin.cpp")
+  set(own_sources "${PROJECT_SOURCE_DIR}/${fault_ENTRY}")
+  get_filename_component(own_names "${fault_ENTRY}" NAME)
 
   if(fault_PATCH)
     slotproof_add_overlay("${fault_NAME}" "${fault_PATCH}" "${overlay}")
@@ -135,13 +141,19 @@ function(slotproof_add_fault)
     endforeach()
   endif()
 
+  foreach(name IN LISTS fault_SOURCES)
+    if(NOT name IN_LIST patched)
+      list(APPEND own_sources "${PROJECT_SOURCE_DIR}/${name}")
+    endif()
+  endforeach()
+
   set(target "slotproof_fault_${fault_NAME}")
   string(REPLACE "." "\\." pattern "${own_names}")
   string(REPLACE ";" "|" pattern "${pattern}")
   add_library(${target} MODULE ${own_sources} "$<FILTER:$<TARGET_OBJECTS:slotproof_fault_common>,EXCLUDE,/(${pattern})\\.o$>")
   target_include_directories(${target} BEFORE PRIVATE "${overlay}")
   slotproof_set_fault_options(${target})
-  slotproof_finish_fault(${target} "${fault_NAME}" "${CMAKE_BINARY_DIR}/faults")
+  slotproof_finish_fault(${target} "${fault_NAME}" "${CMAKE_BINARY_DIR}/faults/${fault_FOLDER}")
 endfunction()
 
 # The kernels are compiled only where the patch changes them, and then at one team width of two warps, the least that shows what

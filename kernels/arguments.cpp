@@ -1,6 +1,6 @@
 #include "kernels/storage_overlap.h"
 
-#include <slotproof/remap.h>
+#include <slotproof/diagnosis.h>
 
 // Each check_ function is one of A1-A15, or a run of neighbours; validate() puts them in order.
 namespace slotproof {
@@ -19,7 +19,11 @@ struct Tensor {
   int64_t stride;
   bool is_matrix;
   bool is_output;
+  bool is_per_token;  // a matrix of T rows, or a vector of T elements
+  uintptr_t alignment = alignof(int32_t);
   bool has_elements() const { return rows > 0 && columns > 0; }
+  int32_t num_tokens() const { return is_matrix ? rows : columns; }
+  const char* tokens_name() const { return is_matrix ? "rows" : "size"; }
   Storage storage() const { return {reinterpret_cast<uintptr_t>(data), rows, columns, stride}; }
 };
 
@@ -30,49 +34,45 @@ struct Tensors {
   const Tensor* end() const { return list + size; }
 
   template <class Matrix>
-  void add_matrix(const char* name, const Matrix& m, bool is_output) {
-    list[size++] = {name, m.data, m.rows, m.columns, m.row_stride, true, is_output};
+  void add_matrix(const char* name, const Matrix& m, bool is_output, bool is_per_token) {
+    list[size++] = {name, m.data, m.rows, m.columns, m.row_stride, true, is_output, is_per_token};
   }
   template <class Vector>
-  void add_vector(const char* name, const Vector& v, bool is_output) {
-    list[size++] = {name, v.data, 1, v.size, 0, false, is_output};
+  void add_vector(const char* name, const Vector& v, bool is_output, bool is_per_token) {
+    list[size++] = {name, v.data, 1, v.size, 0, false, is_output, is_per_token};
   }
 };
 
-Tensors tensors_of(const RemapArgs& args) {
+Tensors input_tensors_of(const RemapInputs& args) {
   Tensors tensors;
-  tensors.add_vector("req_id", args.req_id, false);
-  tensors.add_matrix("block_table", args.block_table, false);
-  tensors.add_matrix("token_indices", args.token_indices, false);
-  if (args.prefill_request_id) tensors.add_vector("prefill_request_id", *args.prefill_request_id, false);
-  if (args.workspace_starts) tensors.add_vector("workspace_starts", *args.workspace_starts, false);
-  tensors.add_matrix("slots", args.slots, true);
-  if (args.valid_counts) tensors.add_vector("valid_counts", *args.valid_counts, true);
+  tensors.add_vector("req_id", args.req_id, false, true);
+  tensors.add_matrix("block_table", args.block_table, false, false);
+  tensors.add_matrix("token_indices", args.token_indices, false, true);
+  if (args.prefill_request_id) tensors.add_vector("prefill_request_id", *args.prefill_request_id, false, true);
+  if (args.workspace_starts) tensors.add_vector("workspace_starts", *args.workspace_starts, false, false);
   return tensors;
 }
 
-struct Extent {
-  const char* name;
+// The width of the output matrix, and what the caller knows it by.
+struct Width {
   int32_t value;
+  const char* name;
 };
 
-Status check_extents(const RemapArgs& args) {  // A1
-  const Extent extents[] = {
-      {"req_id.size (T)", args.req_id.size},
-      {"token_indices.rows (T)", args.token_indices.rows},
-      {"prefill_request_id.size (T)", args.prefill_request_id ? args.prefill_request_id->size : 0},
-      {"slots.rows (T)", args.slots.rows},
-      {"valid_counts.size (T)", args.valid_counts ? args.valid_counts->size : 0},
-      {"token_indices.columns (K)", args.token_indices.columns},
-      {"slots.columns (K)", args.slots.columns},
-      {"block_table.rows (R)", args.block_table.rows},
-      {"block_table.columns (B)", args.block_table.columns},
-      {"workspace_starts.size (P)", args.workspace_starts ? args.workspace_starts->size : 0},
-  };
-  for (const Extent& extent : extents) {
-    if (extent.value < 0) {
-      return Status::make(StatusCode::kNegativeExtent, "A1: %s is %d, a negative extent", extent.name, extent.value);
-    }
+Status negative_extent(const Tensor& tensor, const char* extent, int32_t value) {
+  return Status::make(StatusCode::kNegativeExtent, "A1: %s.%s is %d, a negative extent", tensor.name, extent, value);
+}
+
+Status check_extents(const Tensors& tensors) {  // A1
+  for (const Tensor& tensor : tensors) {        // T
+    if (tensor.is_per_token && tensor.num_tokens() < 0) return negative_extent(tensor, tensor.tokens_name(), tensor.num_tokens());
+  }
+  for (const Tensor& tensor : tensors) {  // K
+    if (tensor.is_per_token && tensor.columns < 0) return negative_extent(tensor, "columns", tensor.columns);
+  }
+  for (const Tensor& tensor : tensors) {  // R, B, P
+    if (tensor.rows < 0) return negative_extent(tensor, "rows", tensor.rows);
+    if (tensor.columns < 0) return negative_extent(tensor, tensor.is_matrix ? "columns" : "size", tensor.columns);
   }
   return {};
 }
@@ -80,31 +80,27 @@ Status check_extents(const RemapArgs& args) {  // A1
 Status check_pointers(const Tensors& tensors) {  // A2
   for (const Tensor& tensor : tensors) {
     if (!tensor.has_elements()) continue;
-    const bool aligned = reinterpret_cast<uintptr_t>(tensor.data) % alignof(int32_t) == 0;
+    const bool aligned = reinterpret_cast<uintptr_t>(tensor.data) % tensor.alignment == 0;
     if (tensor.data != nullptr && aligned) continue;
     return Status::make(StatusCode::kBadPointer, "A2: %s.data is %p, which is %s, but the tensor has elements", tensor.name,
-                        static_cast<const void*>(tensor.data), tensor.data == nullptr ? "null" : "no multiple of 4");
+                        static_cast<const void*>(tensor.data),
+                        tensor.data == nullptr                  ? "null"
+                        : tensor.alignment == alignof(int32_t) ? "no multiple of 4"
+                                                               : "no multiple of 8");
   }
   return {};
 }
 
-Status check_row_counts(const RemapArgs& args) {  // A3
-  const int32_t num_tokens = args.token_indices.rows;
-  const Extent rows[] = {
-      {"req_id.size", args.req_id.size},
-      {"prefill_request_id.size", args.prefill_request_id ? args.prefill_request_id->size : num_tokens},
-      {"slots.rows", args.slots.rows},
-      {"valid_counts.size", args.valid_counts ? args.valid_counts->size : num_tokens},
-  };
-  for (const Extent& extent : rows) {
-    if (extent.value != num_tokens) {
-      return Status::make(StatusCode::kRowCountMismatch, "A3: %s is %d, but token_indices.rows is %d", extent.name,
-                          extent.value, num_tokens);
+Status check_row_counts(const Tensors& tensors, int32_t num_tokens, const Width& width) {  // A3
+  for (const Tensor& tensor : tensors) {
+    if (tensor.is_per_token && tensor.num_tokens() != num_tokens) {
+      return Status::make(StatusCode::kRowCountMismatch, "A3: %s.%s is %d, but token_indices.rows is %d", tensor.name,
+                          tensor.tokens_name(), tensor.num_tokens(), num_tokens);
     }
-  }
-  if (args.slots.columns != args.token_indices.columns) {
-    return Status::make(StatusCode::kRowCountMismatch, "A3: slots.columns is %d, but token_indices.columns is %d",
-                        args.slots.columns, args.token_indices.columns);
+    if (tensor.is_output && tensor.is_matrix && tensor.columns != width.value) {
+      return Status::make(StatusCode::kRowCountMismatch, "A3: %s.columns is %d, but %s is %d", tensor.name, tensor.columns,
+                          width.name, width.value);
+    }
   }
   return {};
 }
@@ -123,7 +119,7 @@ Status check_strides(const Tensors& tensors) {  // A4
   return {};
 }
 
-Status check_blocks(const RemapArgs& args) {  // A5-A7
+Status check_blocks(const RemapInputs& args) {  // A5-A7
   if (args.block_size < 1) return Status::make(StatusCode::kBadBlockSize, "A5: block_size is %d, below 1", args.block_size);
   if (args.block_stride_rows < args.block_size) {
     return Status::make(StatusCode::kBadBlockStride, "A6: block_stride_rows is %lld, below block_size %d",
@@ -139,7 +135,7 @@ Status check_blocks(const RemapArgs& args) {  // A5-A7
   return {};
 }
 
-Status check_dcp(const RemapArgs& args) {  // A8-A11
+Status check_dcp(const RemapInputs& args) {  // A8-A11
   const RankOwnership& dcp = args.dcp;
   if (dcp.size < 1) return Status::make(StatusCode::kBadDcpSize, "A8: dcp.size is %d, below 1", dcp.size);
   if (dcp.rank < 0 || dcp.rank >= dcp.size) {
@@ -155,7 +151,7 @@ Status check_dcp(const RemapArgs& args) {  // A8-A11
   return {};
 }
 
-Status check_prefill_and_tile(const RemapArgs& args) {  // A12-A14
+Status check_prefill(const RemapInputs& args) {  // A12, A13
   const bool has_ids = args.prefill_request_id.has_value();
   if (has_ids != args.workspace_starts.has_value()) {
     return Status::make(StatusCode::kIncompletePrefill, "A12: %s is given without %s",
@@ -165,6 +161,10 @@ Status check_prefill_and_tile(const RemapArgs& args) {  // A12-A14
   if (has_ids && args.dcp.size > 1) {
     return Status::make(StatusCode::kPrefillUnderDcp, "A13: prefill_request_id is given, but dcp.size is %d", args.dcp.size);
   }
+  return {};
+}
+
+Status check_tile(const RemapArgs& args) {  // A14
   const int32_t topk = args.token_indices.columns;
   if (args.tile && (*args.tile < 1 || topk % *args.tile != 0)) {
     return Status::make(StatusCode::kBadTile, "A14: tile is %d, which does not divide token_indices.columns %d", *args.tile,
@@ -187,17 +187,37 @@ Status check_overlap(const Tensors& tensors) {  // A15
   return {};
 }
 
+// The first of A1-A13.
+Status first_failure(const RemapInputs& inputs, const Tensors& tensors, const Width& width) {
+  Status status = check_extents(tensors);
+  if (status.ok()) status = check_pointers(tensors);
+  if (status.ok()) status = check_row_counts(tensors, inputs.token_indices.rows, width);
+  if (status.ok()) status = check_strides(tensors);
+  if (status.ok()) status = check_blocks(inputs);
+  if (status.ok()) status = check_dcp(inputs);
+  if (status.ok()) status = check_prefill(inputs);
+  return status;
+}
+
 }  // namespace
 
 Status validate(const RemapArgs& args) noexcept {
-  const Tensors tensors = tensors_of(args);
-  Status status = check_extents(args);
-  if (status.ok()) status = check_pointers(tensors);
-  if (status.ok()) status = check_row_counts(args);
-  if (status.ok()) status = check_strides(tensors);
-  if (status.ok()) status = check_blocks(args);
-  if (status.ok()) status = check_dcp(args);
-  if (status.ok()) status = check_prefill_and_tile(args);
+  Tensors tensors = input_tensors_of(args);
+  tensors.add_matrix("slots", args.slots, true, true);
+  if (args.valid_counts) tensors.add_vector("valid_counts", *args.valid_counts, true, true);
+  Status status = first_failure(args, tensors, {args.token_indices.columns, "token_indices.columns"});
+  if (status.ok()) status = check_tile(args);
+  if (status.ok()) status = check_overlap(tensors);
+  return status;
+}
+
+Status validate(const DiagnoseArgs& args) noexcept {
+  Tensors tensors = input_tensors_of(args.inputs);
+  if (args.row_counts) tensors.add_matrix("row_counts", *args.row_counts, true, true);
+  // A 64-bit counter is a pair of words as far as memory goes.
+  tensors.list[tensors.size++] = {"totals", reinterpret_cast<const int32_t*>(args.totals), 1, 2 * kNumReasons, 0, false, true,
+                                  false, alignof(int64_t)};
+  Status status = first_failure(args.inputs, tensors, {kNumReasons, "kNumReasons"});
   if (status.ok()) status = check_overlap(tensors);
   return status;
 }

@@ -12,7 +12,7 @@ struct KernelPath {
   Placement placement;
   Dcp dcp;
   int32_t team_width;
-  bool has_aligned_input;   // the row begins on a 16-byte boundary; else it has a head of single elements
+  bool has_aligned_input;  // the row begins on a 16-byte boundary; else it has a head of single elements
   // In place: the output's vectors lie on its own boundaries, too; else it is written in single elements. Compacted: the output
   // row begins on a boundary; else it has a head of single elements.
   bool has_aligned_output;

@@ -1,5 +1,6 @@
 #include "kernels/remap_launch.h"
 
+#include <slotproof/diagnosis.h>
 #include <slotproof/remap.h>
 
 namespace slotproof {
@@ -7,6 +8,11 @@ namespace slotproof {
 Status launch_remap(const RemapArgs& args, CUstream_st* stream) noexcept { return launch_remap_with_width(args, 0, stream); }
 
 Status launch_remap_with_width(const RemapArgs& args, int32_t, CUstream_st*) noexcept {
+  if (const Status status = validate(args); !status.ok()) return status;
+  return Status::make(StatusCode::kNotSupported, "this build of slotproof has no CUDA");
+}
+
+Status launch_remap_diagnose(const DiagnoseArgs& args, CUstream_st*) noexcept {
   if (const Status status = validate(args); !status.ok()) return status;
   return Status::make(StatusCode::kNotSupported, "this build of slotproof has no CUDA");
 }

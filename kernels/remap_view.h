@@ -42,6 +42,6 @@ RemapView make_view(const RemapArgs& args, const TilePlan& plan) noexcept;
 // No row has anything to write.
 bool writes_nothing(const RemapArgs& args) noexcept;
 
-inline Dcp dcp_of(const RemapArgs& args) noexcept { return args.dcp.size > 1 ? Dcp::kOn : Dcp::kOff; }
+inline Dcp dcp_of(const RemapInputs& args) noexcept { return args.dcp.size > 1 ? Dcp::kOn : Dcp::kOff; }
 
 }  // namespace slotproof

@@ -103,7 +103,7 @@ TEST(Bulk, RowsMadeAgainAsACaseAreTheRowsOfTheBatch) {
       for (int32_t k = 0; k < args.token_indices.columns; ++k) {
         const int32_t tok = args.token_indices.data[t * args.token_indices.row_stride + k];
         ASSERT_EQ(again.token_indices.at(t - begin, k), tok);
-        ASSERT_EQ(reference::entry_of(problem, t - begin, tok), reference::entry_of(args, t, tok)) << "batch " << index << " row " << t << " position " << tok;
+        ASSERT_EQ(reference::entry_of(problem, t - begin, tok).slot, reference::entry_of(args, t, tok).slot) << "batch " << index << " row " << t << " position " << tok;
       }
       const auto phase = [](const int32_t* data) { return reinterpret_cast<uintptr_t>(data) / 4 % 4; };
       ASSERT_EQ(phase(problem.slots.data + (t - begin) * problem.slots.row_stride), phase(args.slots.data + t * args.slots.row_stride));
@@ -236,7 +236,7 @@ TEST(Bulk, CornersOfARowAreThoseOfItsCase) {
       Frame frame(again, 1);
       const spec::RemapProblem problem = frame.problem();
       int32_t num_slots = 0;
-      for (int32_t k = 0; k < problem.topk(); ++k) num_slots += reference::entry_of(problem, 0, problem.token_indices.data[k]) >= 0;
+      for (int32_t k = 0; k < problem.topk(); ++k) num_slots += reference::entry_of(problem, 0, problem.token_indices.data[k]).slot >= 0;
       // The case's own call: its table has fewer rows, so the last request of the batch need not be its last.
       BulkView view = batch.view();
       view.args.req_id = {problem.req_id.data, 1};

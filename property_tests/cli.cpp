@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -118,7 +119,10 @@ TEST_F(Program, SaysWhatIsWrongWithItsUsage) {
 TEST_F(Program, PrintsTheRules) {
   EXPECT_NE(run("rules R8").output.find("base * L + local % S"), std::string::npos);
   const Ran all = run("rules");
-  for (const char* id : {"R1 ", "R12u", "V5", "VA6", "P4", "A15"}) EXPECT_NE(all.output.find(id), std::string::npos) << id;
+  for (const char* id : {"R1 ", "R12u", "V5", "VA6", "P4", "G6", "A15"}) EXPECT_NE(all.output.find(id), std::string::npos) << id;
+  std::stringstream page;
+  page << std::ifstream(SLOTPROOF_SOURCE_DIR "/docs/spec.md").rdbuf();
+  EXPECT_EQ(page.str(), run("rules --markdown").output) << "docs/spec.md is not what `slotproof rules --markdown` prints";
 }
 
 TEST_F(Program, ReplaysTheCommittedVectors) {
@@ -143,6 +147,8 @@ TEST_F(Program, ExplainsAnEntryRuleByRule) {
   for (const char* line : {"owner = (10 / 1) % 2 = 0", "local = 10 / 2 * 1 + 10 % 1 = 5", "column = 5 / 4 = 1", "slot = base * L + local % S = 3 * 10 + 1 = 31"}) {
     EXPECT_NE(ran.output.find(line), std::string::npos) << line << "\n" << ran.output;
   }
+  const Ran foreign = run("explain " SLOTPROOF_SOURCE_DIR "/property_tests/vectors/rules-remap.json --case R3-ranks-2-1-1 --row 0 --column 0");
+  EXPECT_NE(foreign.output.find("=>   none by foreign_rank, written -1"), std::string::npos) << foreign.output;
 }
 
 TEST_F(Program, MakesAndJudgesWholeBatches) {

@@ -25,7 +25,9 @@ constexpr Mode kModes[] = {{"guarded, in a worker", Buffers::kGuarded, false},
                            {"guarded, in this process", Buffers::kGuarded, true},
                            {"exact, in this process", Buffers::kExact, true}};
 
-BackendOrReason cuda(const Mode& mode) { return make_cuda_backend({.buffers = mode.buffers, .is_in_process = mode.is_in_process}); }
+BackendOrReason cuda(const Mode& mode) {
+  return make_cuda_backend({.buffers = mode.buffers, .is_in_process = mode.is_in_process});
+}
 
 TEST(Cuda, IsPresentOrSaysWhyNotInOneLine) {
   for (const Mode& mode : kModes) {
@@ -82,8 +84,7 @@ TEST(Cuda, APlugInWithCudaMemoryAgreesWithTheReference) {
   if (const auto [present, reason] = cuda(kModes[0]); present == nullptr) GTEST_SKIP() << reason;
   for (const Mode& mode : kModes) {
     SCOPED_TRACE(mode.name);
-    const auto [backend, reason] =
-        make_plugin_backend(fault_dir() / "cuda/slotproof_cuda.so", {.buffers = mode.buffers, .is_in_process = mode.is_in_process});
+    const auto [backend, reason] = make_plugin_backend(fault_dir() / "cuda/slotproof_cuda.so", {.buffers = mode.buffers, .is_in_process = mode.is_in_process});
     ASSERT_NE(backend, nullptr) << reason;
     expect_agreement(*backend);
   }

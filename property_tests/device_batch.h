@@ -21,11 +21,11 @@ struct Kind {
 inline std::string name_of(const Kind& kind) {
   return std::string(kind.placement == Placement::kCompacted ? "Compacted" : "InPlace") + (kind.dcp.size > 1 ? "Dcp" : "");
 }
-inline void PrintTo(const Kind& kind, std::ostream* os) { *os << name_of(kind); }
-inline constexpr Kind kKinds[] = {{Placement::kInPlace, {1, 0, 1}},
-                           {Placement::kInPlace, {4, 1, 16}},
-                           {Placement::kCompacted, {1, 0, 1}},
-                           {Placement::kCompacted, {4, 1, 16}}};
+inline void PrintTo(const Kind& kind, std::ostream* os) {
+  *os << name_of(kind);
+}
+inline constexpr Kind kKinds[] = {
+    {Placement::kInPlace, {1, 0, 1}}, {Placement::kInPlace, {4, 1, 16}}, {Placement::kCompacted, {1, 0, 1}}, {Placement::kCompacted, {4, 1, 16}}};
 
 // What changes from one step of decoding to the next. Rows at and behind `batch` are the padding of a batch that is smaller than
 // the graph's: no request, no positions.
@@ -36,8 +36,7 @@ struct HostInputs {
 inline HostInputs inputs_of(uint32_t seed, int32_t batch) {
   std::mt19937 random(seed);
   const auto below = [&random](int32_t end) { return static_cast<int32_t>(random() % static_cast<uint32_t>(end)); };
-  HostInputs inputs{std::vector<int32_t>(kTokens, -1), std::vector<int32_t>(kRequests * kBlocks),
-                    std::vector<int32_t>(size_t(kTokens) * kTopk, -1)};
+  HostInputs inputs{std::vector<int32_t>(kTokens, -1), std::vector<int32_t>(kRequests * kBlocks), std::vector<int32_t>(size_t(kTokens) * kTopk, -1)};
   for (int32_t& base : inputs.block_table) base = below(100000);
   for (int32_t t = 0; t < batch; ++t) {
     inputs.req_id[size_t(t)] = below(kRequests);

@@ -58,7 +58,7 @@ def shorter(name):
     name = re.sub(r"^void ", "", name)
     name = re.sub(r"\(anonymous namespace\)::|_GLOBAL__N__\w+::|slotproof::", "", name)
     name = re.sub(r"\((?:int|\w+)\)(?=\d)", "", name)
-    return re.sub(r"\(RemapView\)$", "", name)
+    return re.sub(r"\((?:Remap|Diagnosis)View\)$", "", name)
 
 
 def run_nvcc(nvcc, arguments):
@@ -73,15 +73,21 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nvcc", default=os.environ.get("CUDACXX") or shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc")
     parser.add_argument("--arch", default="sm_90")
-    parser.add_argument("source", nargs="?", type=Path, default=ROOT / "kernels" / "remap_cuda.cu")
+    parser.add_argument("sources", nargs="*", type=Path, default=sorted((ROOT / "kernels").glob("*.cu")))
     options = parser.parse_args()
     nvcc = shutil.which(options.nvcc)
     if nvcc is None:
         print(f"skipped: no CUDA compiler at {options.nvcc}")
         return SKIPPED
 
-    common = ["-std=c++20", "-O2", f"-arch={options.arch}", "--expt-relaxed-constexpr", f"-I{ROOT}", f"-I{ROOT / 'kernels' / 'include'}",
-              str(options.source)]
+    results = [check(nvcc, options.arch, source) for source in options.sources]
+    return 1 if any(results) or not results else 0
+
+
+def check(nvcc, arch, source):
+    """The problems of one source, printed too."""
+    common = ["-std=c++20", "-O2", f"-arch={arch}", "--expt-relaxed-constexpr", f"-I{ROOT}", f"-I{ROOT / 'kernels' / 'include'}",
+              str(source)]
     with tempfile.TemporaryDirectory() as folder:
         report = run_nvcc(nvcc, ["-Xptxas", "-v", "-cubin", "-o", str(Path(folder) / "kernels.cubin"), *common])
         ptx_file = Path(folder) / "kernels.ptx"
@@ -93,7 +99,7 @@ def main():
     problems = []
     if not entries:
         problems.append("the compiler's report names no kernel")
-    print(f"{options.source.name} for {options.arch}: bytes, except for registers")
+    print(f"{source.name} for {arch}: bytes, except for registers")
     print(f"{'registers':>9} {'stack':>6} {'spills':>7} {'shared':>7}  kernel")
     for function, name in zip(functions, shown_names([function["name"] for function in functions])):
         spills = function["spill_stores"] + function["spill_loads"]
@@ -104,7 +110,7 @@ def main():
         problems.append(f"local memory in the PTX: {line}")
     for problem in problems:
         print(f"FAILED: {problem}")
-    return 1 if problems else 0
+    return problems
 
 
 if __name__ == "__main__":

@@ -12,9 +12,17 @@ inline std::filesystem::path place_of(const char* variable, const char* compiled
   return given != nullptr && *given != '\0' ? given : compiled_in;
 }
 
-inline std::filesystem::path source_dir() { return place_of("SLOTPROOF_SOURCE_DIR", SLOTPROOF_SOURCE_DIR); }
-inline std::filesystem::path fault_dir() { return place_of("SLOTPROOF_FAULT_DIR", SLOTPROOF_FAULT_DIR); }
-inline std::filesystem::path example_plugin_dir() { return place_of("SLOTPROOF_EXAMPLE_PLUGIN_DIR", SLOTPROOF_EXAMPLE_PLUGIN_DIR); }
-inline std::filesystem::path program() { return place_of("SLOTPROOF_PROGRAM", SLOTPROOF_PROGRAM); }
+inline std::filesystem::path source_dir() {
+  return place_of("SLOTPROOF_SOURCE_DIR", SLOTPROOF_SOURCE_DIR);
+}
+inline std::filesystem::path fault_dir() {
+  return place_of("SLOTPROOF_FAULT_DIR", SLOTPROOF_FAULT_DIR);
+}
+inline std::filesystem::path example_plugin_dir() {
+  return place_of("SLOTPROOF_EXAMPLE_PLUGIN_DIR", SLOTPROOF_EXAMPLE_PLUGIN_DIR);
+}
+inline std::filesystem::path program() {
+  return place_of("SLOTPROOF_PROGRAM", SLOTPROOF_PROGRAM);
+}
 
 }  // namespace slotproof

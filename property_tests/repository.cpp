@@ -99,7 +99,7 @@ TEST(Repository, TheReferenceIsShortEnoughToRead) {
 }
 
 TEST(Repository, StemsStandInAllFourFolders) {
-  for (const char* stem : {"remap", "flat_row_view", "rank_ownership", "tiling"}) {
+  for (const char* stem : {"remap", "flat_row_view", "rank_ownership", "tiling", "diagnosis"}) {
     for (const char* folder : {"spec", "reference", "kernels", "property_tests"}) {
       const fs::path base = kRoot / folder / stem;
       EXPECT_TRUE(fs::exists(base.string() + ".h") || fs::exists(base.string() + ".cpp")) << folder << "/" << stem;
@@ -113,7 +113,7 @@ bool is_known_id(const std::string& id) {
 }
 
 void expect_known_ids(const fs::path& file, const std::string& text) {
-  static const std::regex id(R"(\b(R\d+u?|VA?\d+|P\d+|A\d+|D\d+)\b)");
+  static const std::regex id(R"(\b(R\d+u?|VA?\d+|P\d+|A\d+|D\d+|G\d+)\b)");
   for (auto match = std::sregex_iterator(text.begin(), text.end(), id); match != std::sregex_iterator(); ++match) {
     EXPECT_TRUE(is_known_id(match->str(1))) << file << " names " << match->str(1) << ": " << text;
   }

@@ -24,10 +24,8 @@ Refusal refuse(spec::Rule rule, const Parts&... parts) {
   return {rule, message.str()};
 }
 
-// The first of A1 ... A15 that the call breaks. Reads no tensor element.
+// The first of A1 ... A15 that the call, or the diagnosis of its problem (G5), breaks. Reads no tensor element.
 std::optional<Refusal> validate(const spec::RemapProblem& problem);
-
-// The same without A15, for outputs that are yet to be allocated and so can share nothing with an input.
-std::optional<Refusal> validate_all_but_overlap(const spec::RemapProblem& problem);
+std::optional<Refusal> validate(const spec::RemapProblem& problem, const spec::DiagnosisOutputs& outputs);
 
 }  // namespace slotproof::reference

@@ -8,9 +8,7 @@
 namespace slotproof::reference {
 
 struct FlatRowView {
-  int64_t num_rows = 0;
-  int64_t block_stride_rows = 0;  // L
-  int64_t head_dim = 0;
+  int64_t num_rows = 0, block_stride_rows = 0, head_dim = 0;  // block_stride_rows is L
 };
 
 // The view, or the first of VA1 ... VA6 that the cache breaks.

@@ -1,9 +1,8 @@
 #pragma once
-// Decode context parallelism in closed form: positions are dealt to `size` ranks in groups of `interleave`, round after round. See also remap_entry.h.
+// Decode context parallelism in closed form: positions are dealt to `size` ranks in groups of `interleave`, round after round.
 
 #include "reference/remap_entry.h"
 #include "spec/problem.h"
-
 #include <algorithm>
 
 namespace slotproof::reference {

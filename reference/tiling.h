@@ -18,8 +18,7 @@ struct Tiling {
 // Nothing where block_n < 1 or topk < 0: refused. The seed's callers pass block_n = 128 unless told otherwise.
 inline std::optional<Tiling> remap_tiling(int32_t topk, int32_t block_n, bool count_valid) {
   if (block_n < 1 || topk < 0) return std::nullopt;
-  const bool is_own_next_power_of_two = topk == 0 || std::has_single_bit(static_cast<uint32_t>(topk));
-  if (count_valid && is_own_next_power_of_two) return Tiling{true, topk, 1, 8};
+  if (count_valid && (topk == 0 || std::has_single_bit(static_cast<uint32_t>(topk)))) return Tiling{true, topk, 1, 8};
   return Tiling{false, block_n, topk / block_n, 4};
 }
 

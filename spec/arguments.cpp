@@ -1,4 +1,5 @@
 #include "spec/arguments.h"
+#include "spec/diagnosis.h"
 
 #include <array>
 #include <string>
@@ -19,43 +20,57 @@ struct Extent {
   int32_t rows = 0;
   int32_t columns = 0;
   int64_t row_stride = 0;
+  uintptr_t alignment = 4;
 
   bool has_elements() const { return is_present && rows > 0 && columns > 0; }
 };
 
 template <class Element>
 Extent extent_of(std::string_view name, const MatrixArgument<Element>& matrix) {
-  return {name, true, false, false, matrix.data, matrix.rows, matrix.columns, matrix.row_stride};
+  return {name, true, false, false, matrix.data, matrix.rows, matrix.columns, matrix.row_stride, 4};
 }
 template <class Element>
 Extent extent_of(std::string_view name, const VectorArgument<Element>& vector) {
-  return {name, true, false, false, vector.data, vector.size, 1, 1};
+  return {name, true, false, false, vector.data, vector.size, 1, 1, 4};
 }
 template <class Argument>
 Extent extent_of(std::string_view name, const std::optional<Argument>& argument) {
   return argument ? extent_of(name, *argument) : Extent{.name = name};
 }
 
+// The tensors of a call: a remap's, whose outputs are slots and valid_counts, or a diagnosis's: row_counts and totals.
 struct Extents {
-  Extent req_id, block_table, token_indices, prefill_request_id, workspace_starts, slots, valid_counts;
+  Extent req_id, block_table, token_indices, prefill_request_id, workspace_starts, matrix_out, vector_out;
+  int32_t width_out = 0;  // columns that matrix_out must have
   std::array<const Extent*, 7> all() const {
-    return {&req_id, &block_table, &token_indices, &prefill_request_id, &workspace_starts, &slots, &valid_counts};
+    return {&req_id, &block_table, &token_indices, &prefill_request_id, &workspace_starts, &matrix_out, &vector_out};
   }
 };
 
-Extents extents_of(const RemapProblem& problem) {
+Extents extents_of(const RemapProblem& problem, const Extent& matrix_out, const Extent& vector_out, int32_t width_out) {
   Extents extents{extent_of("req_id", problem.req_id),
                   extent_of("block_table", problem.block_table),
                   extent_of("token_indices", problem.token_indices),
                   extent_of("prefill_request_id", problem.prefill_request_id),
                   extent_of("workspace_starts", problem.workspace_starts),
-                  extent_of("slots", problem.slots),
-                  extent_of("valid_counts", problem.valid_counts)};
-  extents.slots.is_output = extents.valid_counts.is_output = true;
-  for (Extent* extent : {&extents.req_id, &extents.token_indices, &extents.prefill_request_id, &extents.slots, &extents.valid_counts}) {
+                  matrix_out,
+                  vector_out,
+                  width_out};
+  extents.matrix_out.is_output = extents.vector_out.is_output = true;
+  for (Extent* extent : {&extents.req_id, &extents.token_indices, &extents.prefill_request_id, &extents.matrix_out}) {
     extent->has_one_row_per_token = true;
   }
   return extents;
+}
+Extents extents_of(const RemapProblem& problem) {
+  Extents extents = extents_of(problem, extent_of("slots", problem.slots), extent_of("valid_counts", problem.valid_counts), problem.topk());
+  extents.vector_out.has_one_row_per_token = true;
+  return extents;
+}
+Extents extents_of(const RemapProblem& problem, const DiagnosisOutputs& outputs) {
+  // 64-bit counters are pairs of words as far as memory goes.
+  const Extent totals{"totals", true, true, false, reinterpret_cast<const int32_t*>(outputs.totals), 1, 2 * kNumReasons, 0, alignof(int64_t)};
+  return extents_of(problem, extent_of("row_counts", outputs.row_counts), totals, kNumReasons);
 }
 
 template <class Value>
@@ -89,9 +104,11 @@ std::optional<Refusal> refusal_by_tensors(const RemapProblem& problem, const Ext
   for (const Extent* extent : extents.all()) {
     if (extent->has_one_row_per_token && extent->rows < 0) return Refusal{Rule::A1, says(std::string(extent->name) + " rows", extent->rows)};
   }
-  const std::array other_extents = {std::pair{"token_indices columns", extents.token_indices.columns}, std::pair{"slots columns", extents.slots.columns},
-                                    std::pair{"block_table rows", extents.block_table.rows}, std::pair{"block_table columns", extents.block_table.columns},
-                                    std::pair{"workspace_starts rows", extents.workspace_starts.rows}};
+  const std::array other_extents = {std::pair{std::string_view("token_indices columns"), extents.token_indices.columns},
+                                    std::pair{std::string_view("output columns"), extents.matrix_out.columns},
+                                    std::pair{std::string_view("block_table rows"), extents.block_table.rows},
+                                    std::pair{std::string_view("block_table columns"), extents.block_table.columns},
+                                    std::pair{std::string_view("workspace_starts rows"), extents.workspace_starts.rows}};
   for (const auto& [name, value] : other_extents) {
     if (value < 0) return Refusal{Rule::A1, says(name, value)};
   }
@@ -99,17 +116,18 @@ std::optional<Refusal> refusal_by_tensors(const RemapProblem& problem, const Ext
     if (!extent->has_elements()) continue;
     if (extent->data == nullptr) return Refusal{Rule::A2, std::string(extent->name) + " is null and has elements"};
     const auto address = reinterpret_cast<uintptr_t>(extent->data);
-    if (address % 4 != 0) return Refusal{Rule::A2, says(std::string(extent->name) + " address modulo 4", address % 4)};
+    if (address % extent->alignment != 0) return Refusal{Rule::A2, says(std::string(extent->name) + " address modulo 8", address % 8)};
   }
-  const int32_t num_tokens = problem.num_tokens(), topk = problem.topk();
+  const Extent& out = extents.matrix_out;
+  const int32_t num_tokens = problem.num_tokens(), width = extents.width_out;
   for (const Extent* extent : extents.all()) {
     if (extent->is_present && extent->has_one_row_per_token && extent->rows != num_tokens) {
       return Refusal{Rule::A3, says(std::string(extent->name) + " rows", extent->rows) + ", " + says("token_indices rows", num_tokens)};
     }
   }
-  if (extents.slots.columns != topk) return Refusal{Rule::A3, says("slots columns", extents.slots.columns) + ", " + says("K", topk)};
-  if (num_tokens > 1 && extents.slots.row_stride < topk) {
-    return Refusal{Rule::A4, says("slots row stride", extents.slots.row_stride) + ", " + says("K", topk)};
+  if (out.is_present && out.columns != width) return Refusal{Rule::A3, says(std::string(out.name) + " columns", out.columns) + ", " + says("width", width)};
+  if (out.is_present && num_tokens > 1 && out.row_stride < width) {
+    return Refusal{Rule::A4, says(std::string(out.name) + " row stride", out.row_stride) + ", " + says("width", width)};
   }
   for (const Extent* extent : extents.all()) {
     if ((!extent->is_output && extent->row_stride < 0) || extent->row_stride > int64_t{1} << 60) {
@@ -143,21 +161,28 @@ std::optional<Refusal> refusal_by_scalars(const RemapProblem& problem) {
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<Refusal> refusal_of(const RemapProblem& problem) {
-  const Extents extents = extents_of(problem);
+std::optional<Refusal> refusal_of(const RemapProblem& problem, const Extents& extents) {
   if (auto refusal = refusal_by_tensors(problem, extents)) return refusal;
   if (auto refusal = refusal_by_scalars(problem)) return refusal;
-  for (const Extent* output : {&extents.slots, &extents.valid_counts}) {
+  for (const Extent* output : {&extents.matrix_out, &extents.vector_out}) {
     for (const Extent* other : extents.all()) {
-      if (output == other || (output == &extents.valid_counts && other == &extents.slots)) continue;
+      if (output == other || (output == &extents.vector_out && other == &extents.matrix_out)) continue;
       if (share_an_element(*output, *other)) {
         return Refusal{Rule::A15, std::string(output->name) + " shares an element with " + std::string(other->name)};
       }
     }
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Refusal> refusal_of(const RemapProblem& problem) { return refusal_of(problem, extents_of(problem)); }
+
+std::optional<Refusal> refusal_of(const RemapProblem& problem, const DiagnosisOutputs& outputs) {
+  RemapProblem without_tile = problem;
+  without_tile.tile.reset();  // A14 plays no part
+  return refusal_of(without_tile, extents_of(problem, outputs));
 }
 
 }  // namespace slotproof::spec

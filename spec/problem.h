@@ -71,6 +71,12 @@ struct RemapProblem {
   int32_t topk() const { return token_indices.columns; }
 };
 
+// The outputs of the diagnosis of a RemapProblem, whose own outputs, placement, order and tile then play no part (G1-G6).
+struct DiagnosisOutputs {
+  std::optional<OutputMatrix> row_counts;  // [T, kNumReasons]
+  int64_t* totals = nullptr;               // [kNumReasons]
+};
+
 // A paged cache [num_blocks, block_size, head_dim] whose rows are to be addressed by one flat number.
 struct FlatRowViewProblem {
   int64_t num_blocks = 0;

@@ -98,6 +98,31 @@ constexpr std::array kRules = {
              "of I, lay each rank's share into its blocks one after another, and look the token up. A table of B blocks stores at most "
              "B*S*N positions.",
              "This is what the whole remap is for."},
+    RuleText{Rule::G1, "G1", "one reason",
+             "The diagnosis gives each entry (t, k) one reason: slot where the remap gives a slot, else the first of R1, R2, R3, R5, R6, R7, R9 "
+             "that gives none: padding, workspace, foreign_rank, request_row, column, physical_block, unrepresentable. In a workspace row both "
+             "R2 and R9 count as workspace: its start or id is at fault, not the cache. The order of the reasons that the outputs have is slot, "
+             "padding, workspace, foreign_rank, request_row, column, physical_block, unrepresentable.",
+             "All of R5-R9 are written -1, as padding is: a corrupt block table looks like a short context."},
+    RuleText{Rule::G2, "G2", "counts of a row",
+             "Where asked for, row_counts[t, c] is the number of entries of row t with reason c. The counts of a row sum to K.",
+             "An entry that is counted twice or not at all hides another."},
+    RuleText{Rule::G3, "G3", "totals",
+             "totals[c], int64, grows by the number of entries of all rows with reason c, modulo 2^64; what it held before is kept. "
+             "Calls on several streams of one device may share their totals.",
+             "A server lets them run from call to call, and reads them when it likes."},
+    RuleText{Rule::G4, "G4", "frame of the diagnosis",
+             "Exactly row_counts[0..T, 0..8), where asked for, and totals[0..8) are written. No slots are, nor the gaps between rows of a strided "
+             "row_counts. What row_counts held before has no influence.",
+             "It runs beside a server's remap, on the same inputs."},
+    RuleText{Rule::G5, "G5", "arguments of the diagnosis",
+             "A call is refused by the first of A1-A13 and A15 that fails, with the outputs row_counts [T, 8] and totals [8] in place of slots and "
+             "valid_counts, 8 in place of K for the width of row_counts, and 8-byte alignment for totals, which must be given (A2).",
+             "What the remap refuses has no reasons to count."},
+    RuleText{Rule::G6, "G6", "the same at every time",
+             "What the diagnosis writes is a function of the inputs (and of what totals held) alone: no CTA width, order, placement or tile has "
+             "a part. T = 0 launches nothing; K = 0 writes zero row counts and adds nothing.",
+             "Two counts of one state must be comparable."},
     RuleText{Rule::A1, "A1", "negative extent", "A negative extent (T, K, R, B, P in this order) is refused.",
              "It would become a huge unsigned one."},
     RuleText{Rule::A2, "A2", "pointers", "A null or misaligned (not 4-byte) pointer of a tensor that has elements is refused.",
@@ -149,5 +174,11 @@ std::optional<Rule> rule_of(std::string_view id) {
 
 int argument_number_of(Rule rule) { return rule < Rule::A1 ? 0 : int(rule) - int(Rule::A1) + 1; }
 Rule argument_rule_of(int number) { return Rule(int(Rule::A1) + number - 1); }
+
+std::string_view name_of(NoneReason reason) {
+  static constexpr std::array<std::string_view, kNumReasons> kNames = {"slot",        "padding", "workspace",      "foreign_rank",
+                                                                       "request_row", "column",  "physical_block", "unrepresentable"};
+  return kNames[std::size_t(reason)];
+}
 
 }  // namespace slotproof::spec

@@ -13,7 +13,8 @@ constexpr std::size_t kKeptCells = std::size_t{1} << 20;
 
 const char* name_of(TensorId id) {
   static constexpr const char* kNames[kNumTensors] = {
-      "req_id", "block_table", "token_indices", "prefill_request_id", "workspace_starts", "slots", "valid_counts"};
+      "req_id", "block_table", "token_indices", "prefill_request_id", "workspace_starts", "slots", "valid_counts",
+      "row_counts", "totals"};
   return kNames[static_cast<std::size_t>(id)];
 }
 
@@ -28,7 +29,7 @@ void CheckedMemory::begin_launch() {
   }
 }
 
-void CheckedMemory::set_tensor(TensorId id, const int32_t* base, int32_t rows, int32_t columns, int64_t stride) {
+void CheckedMemory::set_tensor(TensorId id, const void* base, int32_t rows, int32_t columns, int64_t stride) {
   Tensor& tensor = tensors_[static_cast<std::size_t>(id)];
   tensor.base = base;
   tensor.rows = rows;
@@ -37,6 +38,7 @@ void CheckedMemory::set_tensor(TensorId id, const int32_t* base, int32_t rows, i
   if (is_output(id)) {
     const std::size_t size = static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
     if (tensor.cells.size() < size) tensor.cells.resize(size);
+    if (is_counter(id) && tensor.adders.size() < size) tensor.adders.resize(size);
   }
 }
 
@@ -54,10 +56,10 @@ void CheckedMemory::end_launch() {
   }
 }
 
-void CheckedMemory::find_row(TensorId id, Tensor& tensor, const int32_t* row_data, int32_t i, Access access,
+void CheckedMemory::find_row(TensorId id, Tensor& tensor, const void* row_data, int32_t i, Access access,
                              int32_t thread) {
   const auto offset = static_cast<int64_t>(reinterpret_cast<uintptr_t>(row_data) - reinterpret_cast<uintptr_t>(tensor.base)) /
-                      static_cast<int64_t>(sizeof(int32_t));
+                      static_cast<int64_t>(is_counter(id) ? sizeof(int64_t) : sizeof(int32_t));
   const bool one_row = tensor.rows == 1 || tensor.stride == 0;
   const int64_t row = one_row ? 0 : offset / tensor.stride;
   const bool has_elements = tensor.rows > 0 && tensor.columns > 0;
@@ -74,51 +76,69 @@ bool CheckedMemory::written_before(const Cell& cell, int32_t thread) const {
   return cell.writer == thread || (cell.write_time < warp_time_ && same_warp(cell.writer, thread));
 }
 
-int32_t CheckedMemory::racing_reader(const Cell& cell, int32_t thread) const {
-  if (cell.read_time < team_time_) return kNobody;
-  if (!same_warp(cell.reader, thread)) return cell.reader;
-  if (cell.far_reader != kNobody) return cell.far_reader;
-  if (cell.read_time < warp_time_) return kNobody;
-  return cell.reader != thread ? cell.reader : cell.warp_reader;
+int32_t CheckedMemory::racing_sharer(uint64_t time, const Sharers& sharers, int32_t thread) const {
+  if (time < team_time_) return kNobody;
+  if (thread == kEveryThread) return width_ <= kWarpSize && time < warp_time_ ? kNobody : sharers.last;
+  if (!same_warp(sharers.last, thread)) return sharers.last;
+  if (sharers.far != kNobody) return sharers.far;
+  if (time < warp_time_) return kNobody;
+  return sharers.last != thread ? sharers.last : sharers.of_warp;
 }
 
-void CheckedMemory::record_read(Cell& cell, int32_t thread) const {
+void CheckedMemory::record(uint64_t& time, Sharers& sharers, int32_t thread) const {
   if (thread == kEveryThread) {
-    cell.reader = 0;
-    cell.warp_reader = 1;
-    cell.far_reader = width_ > kWarpSize ? kWarpSize : kNobody;
+    sharers.last = 0;
+    sharers.of_warp = 1;
+    sharers.far = width_ > kWarpSize ? kWarpSize : kNobody;
   } else {
-    const auto reader = static_cast<int16_t>(thread);
-    if (cell.read_time < team_time_) {
-      cell.warp_reader = cell.far_reader = kNobody;
-    } else if (!same_warp(cell.reader, thread)) {
-      cell.far_reader = cell.reader;
-      cell.warp_reader = kNobody;
-    } else if (cell.read_time < warp_time_) {
-      cell.warp_reader = kNobody;
-    } else if (cell.reader != reader) {
-      cell.warp_reader = cell.reader;
+    const auto sharer = static_cast<int16_t>(thread);
+    if (time < team_time_) {
+      sharers.of_warp = sharers.far = kNobody;
+    } else if (!same_warp(sharers.last, thread)) {
+      sharers.far = sharers.last;
+      sharers.of_warp = kNobody;
+    } else if (time < warp_time_) {
+      sharers.of_warp = kNobody;
+    } else if (sharers.last != sharer) {
+      sharers.of_warp = sharers.last;
     }
-    cell.reader = reader;
+    sharers.last = sharer;
   }
-  cell.read_time = now_;
+  time = now_;
 }
 
 void CheckedMemory::check_read(const Cell& cell, const Place& place, int32_t thread) const {
   if (!written_before(cell, thread)) throw_race(Access::kRead, place, thread, Access::kWrite, cta_, cell.writer);
 }
 
-void CheckedMemory::check_write(const Cell& cell, const Place& place, int32_t thread) const {
-  if (!written_before(cell, thread)) throw_race(Access::kWrite, place, thread, Access::kWrite, cta_, cell.writer);
-  const int32_t reader = racing_reader(cell, thread);
-  if (reader != kNobody) throw_race(Access::kWrite, place, thread, Access::kRead, cta_, reader);
+// Of a write, or of an add, which meets writers and readers as a write does.
+void CheckedMemory::check_write(const Cell& cell, Access access, const Place& place, int32_t thread) const {
+  if (!written_before(cell, thread)) throw_race(access, place, thread, Access::kWrite, cta_, cell.writer);
+  const int32_t reader = racing_sharer(cell.read_time, cell.readers, thread);
+  if (reader != kNobody) throw_race(access, place, thread, Access::kRead, cta_, reader);
 }
 
-// Nothing orders two CTAs of one launch. Readers need no look here: what a CTA reads, it wrote itself.
+// Nothing orders two CTAs of one launch. What a CTA reads, it wrote or added to itself, so only an add can meet a reader of
+// another CTA that no writer of that CTA hides.
 void CheckedMemory::check_other_ctas(const Cell& cell, Access access, const Place& place, int32_t thread) const {
-  if (cell.write_time >= launch_time_ && cell.write_time < cta_time_) {
+  if (is_of_other_cta(cell.write_time)) {
     throw_race(access, place, thread, Access::kWrite, cta_at(cell.write_time), cell.writer);
   }
+  if (access == Access::kAdd && is_of_other_cta(cell.read_time)) {
+    throw_race(access, place, thread, Access::kRead, cta_at(cell.read_time), cell.readers.last);
+  }
+}
+
+// A read or write that is not ordered behind every add.
+void CheckedMemory::check_adders(const Adders& adders, Access access, const Place& place, int32_t thread) const {
+  if (is_of_other_cta(adders.time)) {
+    throw_race(access, place, thread, Access::kAdd, cta_at(adders.time), adders.threads.last);
+  }
+  if (is_of_other_cta(adders.time_of_other_cta)) {
+    throw_race(access, place, thread, Access::kAdd, cta_at(adders.time_of_other_cta), adders.thread_of_other_cta);
+  }
+  const int32_t adder = racing_sharer(adders.time, adders.threads, thread);
+  if (adder != kNobody) throw_race(access, place, thread, Access::kAdd, cta_, adder);
 }
 
 int32_t CheckedMemory::cta_at(uint64_t time) const {
@@ -129,26 +149,45 @@ int32_t CheckedMemory::cta_at(uint64_t time) const {
 
 void CheckedMemory::read_output(TensorId id, Tensor& tensor, int32_t i, int32_t count, int32_t thread) {
   for (int32_t e = i; e < i + count; ++e) {
-    Cell& cell = tensor.cells[static_cast<std::size_t>(tensor.last_row * tensor.columns + e)];
+    const auto index = static_cast<std::size_t>(tensor.last_row * tensor.columns + e);
+    Cell& cell = tensor.cells[index];
     const Place place{name_of(id), tensor.last_row, e};
     check_other_ctas(cell, Access::kRead, place, thread);
-    if (cell.write_time < launch_time_) throw_fault(FaultKind::kStaleRead, Access::kRead, place, thread);
+    if (is_counter(id)) check_adders(tensor.adders[index], Access::kRead, place, thread);
+    const bool is_added_to = is_counter(id) && tensor.adders[index].time >= launch_time_;
+    if (cell.write_time < launch_time_ && !is_added_to) throw_fault(FaultKind::kStaleRead, Access::kRead, place, thread);
     check_read(cell, place, thread);
-    record_read(cell, thread);
+    record(cell.read_time, cell.readers, thread);
   }
 }
 
-void CheckedMemory::write_tensor(TensorId id, const int32_t* row_data, int32_t row_size, int32_t i, int32_t count,
+void CheckedMemory::write_tensor(TensorId id, const void* row_data, int32_t row_size, int32_t i, int32_t count,
                                  int32_t thread) {
   Tensor& tensor = check_bounds(id, row_data, row_size, i, count, Access::kWrite, thread);
   for (int32_t e = i; e < i + count; ++e) {
-    Cell& cell = tensor.cells[static_cast<std::size_t>(tensor.last_row * tensor.columns + e)];
+    const auto index = static_cast<std::size_t>(tensor.last_row * tensor.columns + e);
+    Cell& cell = tensor.cells[index];
     const Place place{name_of(id), tensor.last_row, e};
     check_other_ctas(cell, Access::kWrite, place, thread);
-    check_write(cell, place, thread);
+    if (is_counter(id)) check_adders(tensor.adders[index], Access::kWrite, place, thread);
+    check_write(cell, Access::kWrite, place, thread);
     cell.write_time = now_;
     cell.writer = static_cast<int16_t>(thread);
   }
+}
+
+void CheckedMemory::add_to_tensor(TensorId id, const void* row_data, int32_t row_size, int32_t i, int32_t thread) {
+  Tensor& tensor = check_bounds(id, row_data, row_size, i, 1, Access::kAdd, thread);
+  const auto index = static_cast<std::size_t>(tensor.last_row * tensor.columns + i);
+  const Place place{name_of(id), tensor.last_row, i};
+  check_other_ctas(tensor.cells[index], Access::kAdd, place, thread);
+  check_write(tensor.cells[index], Access::kAdd, place, thread);
+  Adders& adders = tensor.adders[index];
+  if (is_of_other_cta(adders.time)) {
+    adders.time_of_other_cta = adders.time;
+    adders.thread_of_other_cta = adders.threads.last;
+  }
+  record(adders.time, adders.threads, thread);
 }
 
 CheckedMemory::SharedBlock& CheckedMemory::shared_block(const void* key, const char* name, int32_t size,
@@ -177,7 +216,7 @@ void CheckedMemory::read_shared(SharedBlock& block, int32_t i, int32_t count, st
     const Place place{block.name, -1, e};
     if (cell.write_time < cta_time_) throw_fault(FaultKind::kStaleRead, Access::kRead, place, thread);
     check_read(cell, place, thread);
-    record_read(cell, thread);
+    record(cell.read_time, cell.readers, thread);
   }
 }
 
@@ -185,7 +224,7 @@ void CheckedMemory::write_shared(SharedBlock& block, int32_t i, int32_t thread) 
   const Place place{block.name, -1, i};
   if (i < 0 || i >= block.size) throw_fault(FaultKind::kOverrun, Access::kWrite, place, thread);
   Cell& cell = block.cells[static_cast<std::size_t>(i)];
-  check_write(cell, place, thread);
+  check_write(cell, Access::kWrite, place, thread);
   cell.write_time = now_;
   cell.writer = static_cast<int16_t>(thread);
 }

@@ -18,7 +18,7 @@
 namespace slotproof {
 
 enum class FaultKind : uint8_t { kOverrun, kMisaligned, kStaleRead, kRace, kNotUniform };
-enum class Access : uint8_t { kRead, kWrite };
+enum class Access : uint8_t { kRead, kWrite, kAdd };
 
 inline constexpr int32_t kEveryThread = -1;
 inline constexpr int32_t kNobody = -2;
@@ -45,23 +45,36 @@ const char* name_of(TensorId id);
 
 class CheckedMemory {
  public:
-  // Who touched one element last. Readers since the last sync(): the last one, another one of its warp since the last
-  // sync_warp(), and one of another warp. With these three a write finds a racing reader exactly if there is one.
+  // Threads whose accesses of one element since the last sync() do not race with each other, be they reads or atomic adds: the
+  // last one, another one of its warp since the last sync_warp(), and one of another warp. With these three, an access that
+  // races with any of them is found to race with one of them.
+  struct Sharers {
+    int16_t last = kNobody;
+    int16_t of_warp = kNobody;
+    int16_t far = kNobody;
+  };
+  // Who touched one element last.
   struct Cell {
     uint64_t write_time = 0;
     uint64_t read_time = 0;
     int16_t writer = kNobody;
-    int16_t reader = kNobody;
-    int16_t warp_reader = kNobody;
-    int16_t far_reader = kNobody;
+    Sharers readers;
+  };
+  // Of a counter also: who added to it, and the last CTA before this one that did.
+  struct Adders {
+    uint64_t time = 0;
+    uint64_t time_of_other_cta = 0;
+    Sharers threads;
+    int16_t thread_of_other_cta = kNobody;
   };
   struct Tensor {
-    const int32_t* base = nullptr;
+    const void* base = nullptr;
     int32_t rows = 0;
     int32_t columns = 0;
     int64_t stride = 0;
-    std::vector<Cell> cells;  // of an output, row by row without gaps
-    const int32_t* last_row_data = nullptr;  // the row of the last access
+    std::vector<Cell> cells;     // of an output, row by row without gaps
+    std::vector<Adders> adders;  // of counters, likewise
+    const void* last_row_data = nullptr;  // the row of the last access
     int64_t last_row = -1;
   };
   struct SharedBlock {
@@ -74,7 +87,7 @@ class CheckedMemory {
 
   // Forgets all tensors; until they are set, every access to one is an overrun.
   void begin_launch();
-  void set_tensor(TensorId id, const int32_t* base, int32_t rows, int32_t columns, int64_t stride);
+  void set_tensor(TensorId id, const void* base, int32_t rows, int32_t columns, int64_t stride);
   void begin_cta(int32_t cta, int32_t width);
   void end_launch();
 
@@ -84,11 +97,13 @@ class CheckedMemory {
   void sync_warp() { warp_time_ = ++now_; }
 
   // Elements [i, i + count) of the row that begins at row_data and that the body believes to have row_size elements.
-  void read_tensor(TensorId id, const int32_t* row_data, int32_t row_size, int32_t i, int32_t count, int32_t thread) {
+  void read_tensor(TensorId id, const void* row_data, int32_t row_size, int32_t i, int32_t count, int32_t thread) {
     Tensor& tensor = check_bounds(id, row_data, row_size, i, count, Access::kRead, thread);
     if (is_output(id)) read_output(id, tensor, i, count, thread);
   }
-  void write_tensor(TensorId id, const int32_t* row_data, int32_t row_size, int32_t i, int32_t count, int32_t thread);
+  void write_tensor(TensorId id, const void* row_data, int32_t row_size, int32_t i, int32_t count, int32_t thread);
+  // An atomic add to element i of a row of counters.
+  void add_to_tensor(TensorId id, const void* row_data, int32_t row_size, int32_t i, int32_t thread);
 
   SharedBlock& shared_block(const void* key, const char* name, int32_t size, std::size_t size_bytes);
   void read_shared(SharedBlock& block, int32_t i, int32_t count, std::size_t vector_bytes, int32_t thread);
@@ -104,30 +119,32 @@ class CheckedMemory {
     int64_t element;
   };
 
-  Tensor& check_bounds(TensorId id, const int32_t* row_data, int32_t row_size, int32_t i, int32_t count, Access access,
+  Tensor& check_bounds(TensorId id, const void* row_data, int32_t row_size, int32_t i, int32_t count, Access access,
                        int32_t thread) {
     Tensor& tensor = tensors_[static_cast<std::size_t>(id)];
     if (row_data != tensor.last_row_data || row_data == nullptr) find_row(id, tensor, row_data, i, access, thread);
     const int32_t end = row_size < tensor.columns ? row_size : tensor.columns;
     const bool inside = i >= 0 && i < end && count <= end - i;
     if (!inside) throw_fault(FaultKind::kOverrun, access, {name_of(id), tensor.last_row, first_outside(i, end)}, thread);
-    if (count > 1 && vector_phase_of(row_data + i) != 0) {
+    if (count > 1 && vector_phase_of(static_cast<const int32_t*>(row_data) + i) != 0) {
       throw_fault(FaultKind::kMisaligned, access, {name_of(id), tensor.last_row, i}, thread);
     }
     return tensor;
   }
   static int64_t first_outside(int32_t i, int32_t end) { return i >= 0 && i < end ? end : i; }
 
-  void find_row(TensorId id, Tensor& tensor, const int32_t* row_data, int32_t i, Access access, int32_t thread);
+  void find_row(TensorId id, Tensor& tensor, const void* row_data, int32_t i, Access access, int32_t thread);
   void read_output(TensorId id, Tensor& tensor, int32_t i, int32_t count, int32_t thread);
 
   bool same_warp(int32_t a, int32_t b) const { return a / kWarpSize == b / kWarpSize; }
   bool written_before(const Cell& cell, int32_t thread) const;
-  int32_t racing_reader(const Cell& cell, int32_t thread) const;
+  int32_t racing_sharer(uint64_t time, const Sharers& sharers, int32_t thread) const;
   void check_read(const Cell& cell, const Place& place, int32_t thread) const;
-  void check_write(const Cell& cell, const Place& place, int32_t thread) const;
-  void record_read(Cell& cell, int32_t thread) const;
+  void check_write(const Cell& cell, Access access, const Place& place, int32_t thread) const;
+  void record(uint64_t& time, Sharers& sharers, int32_t thread) const;
   void check_other_ctas(const Cell& cell, Access access, const Place& place, int32_t thread) const;
+  void check_adders(const Adders& adders, Access access, const Place& place, int32_t thread) const;
+  bool is_of_other_cta(uint64_t time) const { return time >= launch_time_ && time < cta_time_; }
   int32_t cta_at(uint64_t time) const;
 
   [[noreturn]] void throw_fault(FaultKind kind, Access access, const Place& place, int32_t thread) const;

@@ -82,6 +82,7 @@ class CtaTeam {
 
   template <TensorId Id>
   __device__ __forceinline__ int32_t load(TensorRow<Id> row, int32_t i) {
+    static_assert(!is_counter(Id));
     if constexpr (is_output(Id)) {
       return row.data[i];
     } else {
@@ -99,12 +100,18 @@ class CtaTeam {
   }
   template <TensorId Id>
   __device__ __forceinline__ void store(Thread, TensorRow<Id> row, int32_t i, int32_t x) {
+    static_assert(!is_counter(Id));
     row.data[i] = x;
   }
   template <int N, TensorId Id>
   __device__ __forceinline__ void store_vector(Thread, TensorRow<Id> row, int32_t i, const Items<N>& x) {
     static_assert(N == 4);
     *reinterpret_cast<int4*>(row.data + i) = __builtin_bit_cast(int4, x);
+  }
+  template <TensorId Id>
+  __device__ __forceinline__ void atomic_add(Thread, TensorRow<Id> row, int32_t i, int64_t x) {
+    static_assert(is_counter(Id));
+    atomicAdd(reinterpret_cast<unsigned long long*>(row.data + i), static_cast<unsigned long long>(x));
   }
 
  private:

@@ -113,11 +113,11 @@ class HostTeam {
   }
 
   template <TensorId Id>
-  int32_t load(TensorRow<Id> row, int32_t i) {
+  auto load(TensorRow<Id> row, int32_t i) {
     return load(Thread{kEveryThread}, row, i);
   }
   template <TensorId Id>
-  int32_t load(Thread t, TensorRow<Id> row, int32_t i) {
+  auto load(Thread t, TensorRow<Id> row, int32_t i) {
     memory_.read_tensor(Id, row.data, row.size, i, 1, t.index);
     return row.data[i];
   }
@@ -130,7 +130,7 @@ class HostTeam {
     return items;
   }
   template <TensorId Id>
-  void store(Thread t, TensorRow<Id> row, int32_t i, int32_t x) {
+  void store(Thread t, TensorRow<Id> row, int32_t i, typename TensorRow<Id>::Element x) {
     memory_.write_tensor(Id, row.data, row.size, i, 1, t.index);
     row.data[i] = x;
   }
@@ -139,6 +139,12 @@ class HostTeam {
     static_assert(N == 4);
     memory_.write_tensor(Id, row.data, row.size, i, N, t.index);
     std::memcpy(row.data + i, &x, sizeof x);
+  }
+  template <TensorId Id>
+  void atomic_add(Thread t, TensorRow<Id> row, int32_t i, int64_t x) {
+    static_assert(is_counter(Id));
+    memory_.add_to_tensor(Id, row.data, row.size, i, t.index);
+    row.data[i] = static_cast<int64_t>(static_cast<uint64_t>(row.data[i]) + static_cast<uint64_t>(x));
   }
 
  private:

@@ -19,6 +19,13 @@ Text text_of_thread(int32_t thread) {
   return text;
 }
 
+const char* verb_of(Access access) {
+  return access == Access::kRead ? "reads" : access == Access::kWrite ? "writes" : "adds to";
+}
+const char* past_verb_of(Access access) {
+  return access == Access::kRead ? "read" : access == Access::kWrite ? "wrote" : "added to";
+}
+
 Text text_of_place(const MemoryFault& fault) {
   Text text;
   const auto element = static_cast<long long>(fault.element);
@@ -36,9 +43,8 @@ Status status_of(const MemoryFault& fault) noexcept {
   const Text thread = text_of_thread(fault.thread);
   const Text other = text_of_thread(fault.other_thread);
   const Text place = text_of_place(fault);
-  const bool writes = fault.access == Access::kWrite;
-  const char* verb = writes ? "writes" : "reads";
-  const char* other_verb = fault.other_access == Access::kWrite ? "wrote" : "read";
+  const char* verb = verb_of(fault.access);
+  const char* other_verb = past_verb_of(fault.other_access);
   switch (fault.kind) {
     case FaultKind::kOverrun:
       return Status::make(StatusCode::kMemoryFault, "overrun: phase '%s' of CTA %d: %s %s %s, which is no element%s",

@@ -24,6 +24,9 @@
 //   load_vector<4>(t, row, i)          thread     four; the address is 16-byte aligned
 //   store(t, row, i, x)                thread     one element of an output's row
 //   store_vector<4>(t, row, i, x)      thread     four; the address is 16-byte aligned
+//   atomic_add(t, row, i, x)           thread     adds to one element of a row of 64-bit counters, modulo 2^64; no result.
+//                                                 Orders nothing. Of all CTAs: two such adds never race, an add and a load or
+//                                                 store of the same element do
 //
 // A body reads inputs and writes outputs through rows (TensorRow), never through bare pointers.
 
@@ -95,16 +98,19 @@ enum class TensorId : uint8_t {
   kWorkspaceStarts,
   kSlots,
   kValidCounts,
+  kRowCounts,
+  kTotals,
 };
-inline constexpr int kNumTensors = 7;
-constexpr bool is_output(TensorId id) { return id == TensorId::kSlots || id == TensorId::kValidCounts; }
+inline constexpr int kNumTensors = 9;
+constexpr bool is_output(TensorId id) { return id >= TensorId::kSlots; }
+constexpr bool is_counter(TensorId id) { return id == TensorId::kTotals; }  // 64 bits, may be added to
 
 // One row of a tensor; a vector is a tensor of one row. `data` is the row's first element. The type says which tensor, so
 // that the host can compare an access with the caller's tensor instead of with what the body believes about it.
 template <TensorId Id>
 struct TensorRow {
   static constexpr TensorId kId = Id;
-  using Element = std::conditional_t<is_output(Id), int32_t, const int32_t>;
+  using Element = std::conditional_t<is_counter(Id), int64_t, std::conditional_t<is_output(Id), int32_t, const int32_t>>;
   Element* data;
   int32_t size;
 };

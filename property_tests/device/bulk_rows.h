@@ -102,7 +102,7 @@ SLOTPROOF_LANES int32_t check_entries(const Lanes& lanes, const RemapArgs& args,
   BulkCount balance = 0;  // the terms of what is due less those of what is there
   for (int32_t begin = 0; begin < topk; begin += Lanes::kWidth) {
     const int32_t k = begin + lanes.lane();
-    const int32_t entry = k < topk ? reference::entry_of(args, t, positions[k]) : -1;
+    const int32_t entry = k < topk ? reference::entry_of(args, t, positions[k]).slot : -1;
     const uint32_t kept = lanes.ballot(entry >= 0);
     if (!is_compacted) {
       if (k < topk) mismatches.note(slots[k] != entry, t, k, BulkMismatch::kEntry);
@@ -143,14 +143,14 @@ SLOTPROOF_LANES uint64_t corners_of_row(const Lanes& lanes, const RemapArgs& arg
   uint64_t found = 0;
   BulkCount num_foreign = 0;
   for (int32_t k = lanes.lane(); k < topk; k += Lanes::kWidth) {
-    const uint64_t of_entry = entry_corners_of(args, t, positions[k], reference::entry_of(args, t, positions[k]));
+    const uint64_t of_entry = entry_corners_of(args, t, positions[k], reference::entry_of(args, t, positions[k]).slot);
     num_foreign += (of_entry & bit_of(BulkCorner::kForeign)) != 0;
     found |= of_entry;
   }
   RowSums sums;
   sums.num_slots = num_slots;
   sums.num_foreign = int32_t(lanes.sum(num_foreign));
-  sums.begins_with_none = topk > 0 && reference::entry_of(args, t, positions[0]) < 0;
+  sums.begins_with_none = topk > 0 && reference::entry_of(args, t, positions[0]).slot < 0;
   sums.is_output_misaligned = reinterpret_cast<uintptr_t>(args.slots.data + t * args.slots.row_stride) % 16 != 0;
   return lanes.either(found) | row_corners_of(args, t, sums);
 }

@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(kThreadsOfACta) check_rows(const __grid_consta
 __global__ void __launch_bounds__(kThreadsOfACta)
     reference_entries(const __grid_constant__ RemapArgs args, const int32_t* positions, int64_t num_entries, int32_t* entries) {
   const int64_t i = int64_t{blockIdx.x} * kThreadsOfACta + threadIdx.x;
-  if (i < num_entries) entries[i] = reference::entry_of(args, int32_t(i % args.token_indices.rows), positions[i]);
+  if (i < num_entries) entries[i] = reference::entry_of(args, int32_t(i % args.token_indices.rows), positions[i]).slot;
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 import datetime
 import json
+import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -16,6 +18,12 @@ def output_of(*command):
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def sanitizer():
+    """compute-sanitizer; its bare name where it is nowhere, which then says so."""
+    folders = [os.environ.get("PATH", ""), "/usr/local/cuda/bin", "/usr/local/cuda/compute-sanitizer"]
+    return shutil.which("compute-sanitizer", path=os.pathsep.join(folders)) or "compute-sanitizer"
 
 
 def device():
@@ -80,7 +88,7 @@ def page_of(record):
 
 def write(folder, found, build, steps, seconds):
     """Writes both files and returns their paths."""
-    version = re.search(r"Version ([\d.]+)", output_of("compute-sanitizer", "--version"))
+    version = re.search(r"Version ([\d.]+)", output_of(sanitizer(), "--version"))
     record = {"format": "slotproof-device-run", "version": 1, "ok": all(step["ok"] for step in steps), "device": found, **source_of(build),
               "compute_sanitizer": version[1] if version else "unknown",
               "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"), "seconds": round(seconds, 1), "steps": steps}

@@ -24,6 +24,9 @@ NO_GPU = 2
 TOOLS = ["memcheck", "racecheck", "initcheck", "synccheck"]
 # Bytes between allocations, so that the first element behind one is nobody's.
 TOOL_OPTIONS = {"memcheck": ["--padding", "64"], "racecheck": ["--racecheck-report", "all"]}
+# What a tool says of the kind of fault that it is for, whatever else it complains of in consequence.
+FINDING = {"memcheck": r"Invalid __global__", "racecheck": r"[Hh]azard detected|Race reported", "initcheck": r"Uninitialized __global__",
+           "synccheck": r"Barrier error|Divergent thread"}
 SUMMARY = re.compile(r"ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: (\d+) hazard")
 
 
@@ -42,7 +45,7 @@ class Run:
         self.environment = dict(
             os.environ, SLOTPROOF_SOURCE_DIR=str(ROOT), SLOTPROOF_FAULT_DIR=str(self.build / "faults"),
             SLOTPROOF_EXAMPLE_PLUGIN_DIR=str(self.build / "property_tests" / "example_plugins"),
-            SLOTPROOF_PROGRAM=str(self.build / "bin" / "slotproof"), RC_PARAMS="seed=1 max_success=100")
+            SLOTPROOF_PROGRAM=str(self.build / "bin" / "slotproof"), RC_PARAMS="seed=1 max_success=300")  # as ctest has it
         self.output = ""
         self.scratch = Path(tempfile.mkdtemp(prefix="slotproof-gpu-"))
 
@@ -151,7 +154,7 @@ def bulk(run, *flags):
 
 def num_findings(run, tool, backend, cases):
     """Findings of one tool, and the exit code of the program under it."""
-    command = ["compute-sanitizer", "--tool", tool, "--print-limit", "20", *TOOL_OPTIONS.get(tool, []), run.program(), "check", "--backend", backend,
+    command = [results.sanitizer(), "--tool", tool, "--print-limit", "20", *TOOL_OPTIONS.get(tool, []), run.program(), "check", "--backend", backend,
                "--in-process", "--exact-buffers", "--every-path", "--cases", str(cases), "--findings", str(run.scratch / "findings")]
     code = run.call(command, 150)
     found = SUMMARY.findall(run.output)
@@ -171,7 +174,10 @@ def seen(run, fault):
     count, _ = num_findings(run, fault["tool"], f"plugin:{run.build / 'faults' / 'cuda' / fault['name']}.so", 0)
     if count == 0:
         raise Failed(f"{fault['tool']} does not see it")
-    return {"findings": count}
+    found = re.search(f"^.*(?:{FINDING[fault['tool']]}).*$", run.output, re.MULTILINE)
+    if found is None:
+        raise Failed(f"{fault['tool']} complains of {count} other things")
+    return {"findings": count, "the first": found[0].strip("= ")}
 
 
 def run_steps(run):
@@ -179,8 +185,7 @@ def run_steps(run):
     run.step("check, guarded buffers", lambda: check(run, 1))
     run.step("check, exact buffers", lambda: check(run, 2, "--exact-buffers"))
     run.step("tests that use the GPU", lambda: tests(run))
-    run.call([run.program(), "check", "--help"], 30)
-    if "--bulk" in run.output:
+    if "--bulk" in results.output_of(run.program(), "check", "--help"):
         run.step("bulk", lambda: bulk(run))
         run.step("bulk, 2048 columns", lambda: bulk(run, "--topk", "2048"))
     for tool in TOOLS:

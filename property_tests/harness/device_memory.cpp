@@ -45,6 +45,7 @@ class DeviceMemory final : public CallMemory {
       copies_[i] = static_cast<int32_t*>(blocks_[i]) + lead;
       // Through an integer: the piece's own begin may lie before the allocation.
       starts_[i] = reinterpret_cast<int32_t*>(reinterpret_cast<uintptr_t>(copies_[i]) - uintptr_t(begin - piece.begin) * 4);
+      if (num_bytes == 0) continue;
       error = error_of(cudaMemcpyAsync(copies_[i], arena + begin, num_bytes, cudaMemcpyHostToDevice, stream_), "copying " + name + " to the device");
       if (!error.empty()) return error;
     }
@@ -57,6 +58,7 @@ class DeviceMemory final : public CallMemory {
     for (size_t i = 0; i < size_t(layout.num_pieces) && error.empty(); ++i) {
       const Piece& piece = layout.pieces[i];
       const size_t num_bytes = size_t(end_of(piece) - begin_of(piece)) * 4;
+      if (num_bytes == 0) continue;
       error = error_of(cudaMemcpy(arena + begin_of(piece), copies_[i], num_bytes, cudaMemcpyDeviceToHost),
                        "copying " + name_of_piece(layout, int32_t(i)) + " back");
     }
@@ -108,9 +110,15 @@ std::string device_description() {
 
 #else
 
-std::string reason_without_driver() { return "built without CUDA"; }
-CallMemoryOrReason make_device_memory(Buffers) { return {nullptr, "built without CUDA"}; }
-std::string device_description() { return {}; }
+std::string reason_without_driver() {
+  return "built without CUDA";
+}
+CallMemoryOrReason make_device_memory(Buffers) {
+  return {nullptr, "built without CUDA"};
+}
+std::string device_description() {
+  return {};
+}
 
 #endif
 

@@ -3,7 +3,7 @@
 
 #include "property_tests/harness/backend.h"
 
-#include <slotproof/remap.h>
+#include <slotproof/diagnosis.h>
 
 #include <utility>
 
@@ -31,6 +31,17 @@ inline RemapArgs remap_args_of(const spec::RemapProblem& problem) {
   args.tile = problem.tile;
   args.slots = {problem.slots.data, problem.slots.rows, problem.slots.columns, problem.slots.row_stride};
   if (problem.valid_counts) args.valid_counts = MutableVector{problem.valid_counts->data, problem.valid_counts->size};
+  return args;
+}
+
+inline DiagnoseArgs diagnose_args_of(const spec::RemapProblem& problem, const spec::DiagnosisOutputs& outputs) {
+  DiagnoseArgs args;
+  args.inputs = remap_args_of(problem);
+  if (outputs.row_counts) {
+    const spec::OutputMatrix& counts = *outputs.row_counts;
+    args.row_counts = MutableMatrix{counts.data, counts.rows, counts.columns, counts.row_stride};
+  }
+  args.totals = outputs.totals;
   return args;
 }
 

@@ -3,7 +3,9 @@
 namespace slotproof::harness {
 namespace {
 
-int32_t round_up(int32_t value, int32_t unit) { return (value + unit - 1) / unit * unit; }
+int32_t round_up(int32_t value, int32_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
 
 struct Shape {
   int32_t topk;

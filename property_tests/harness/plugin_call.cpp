@@ -24,11 +24,12 @@ std::string text_of(const char (&text)[size]) {
   return std::string(text, strnlen(text, size));
 }
 
-std::string joined(std::string first, const std::string& second) { return second.empty() ? first : first + ": " + second; }
+std::string joined(std::string first, const std::string& second) {
+  return second.empty() ? first : first + ": " + second;
+}
 
 slotproof_remap_arguments translated(slotproof_remap_arguments arguments, const CallLayout& layout, const CallMemory& memory) {
-  for (slotproof_vector* vector : {&arguments.req_id, &arguments.prefill_request_id, &arguments.workspace_starts,
-                                   &arguments.valid_counts}) {
+  for (slotproof_vector* vector : {&arguments.req_id, &arguments.prefill_request_id, &arguments.workspace_starts, &arguments.valid_counts}) {
     vector->data = memory.address_of(layout, vector->data);
   }
   for (slotproof_matrix* matrix : {&arguments.block_table, &arguments.token_indices, &arguments.slots}) {
@@ -37,8 +38,12 @@ slotproof_remap_arguments translated(slotproof_remap_arguments arguments, const 
   return arguments;
 }
 
-slotproof_vector c_vector_of(const spec::InputVector& vector) { return {const_cast<int32_t*>(vector.data), vector.size}; }
-slotproof_vector c_vector_of(const spec::OutputVector& vector) { return {vector.data, vector.size}; }
+slotproof_vector c_vector_of(const spec::InputVector& vector) {
+  return {const_cast<int32_t*>(vector.data), vector.size};
+}
+slotproof_vector c_vector_of(const spec::OutputVector& vector) {
+  return {vector.data, vector.size};
+}
 slotproof_matrix c_matrix_of(const spec::InputMatrix& matrix) {
   return {const_cast<int32_t*>(matrix.data), matrix.rows, matrix.columns, matrix.row_stride};
 }
@@ -93,8 +98,8 @@ PluginOrReason load_plugin(const std::string& path) {
     return {nullptr, "it was made for ABI " + std::to_string(plugin->abi) + ", not " + std::to_string(SLOTPROOF_PLUGIN_ABI)};
   }
   if (plugin->struct_size < sizeof(slotproof_plugin)) {
-    return {nullptr, "its descriptor says struct_size " + std::to_string(plugin->struct_size) + ", less than the " +
-                         std::to_string(sizeof(slotproof_plugin)) + " of ABI " + std::to_string(SLOTPROOF_PLUGIN_ABI)};
+    return {nullptr, "its descriptor says struct_size " + std::to_string(plugin->struct_size) + ", less than the " + std::to_string(sizeof(slotproof_plugin)) +
+                         " of ABI " + std::to_string(SLOTPROOF_PLUGIN_ABI)};
   }
   if (plugin->memory > SLOTPROOF_MEMORY_CUDA) return {nullptr, "it asks for memory " + std::to_string(plugin->memory)};
   if (plugin->level > SLOTPROOF_LEVEL_STABLE) return {nullptr, "it claims level " + std::to_string(plugin->level)};
@@ -107,8 +112,8 @@ CallMemoryOrReason make_call_memory(const slotproof_plugin& plugin, Buffers buff
   return {std::make_unique<GuardedMemory>(), {}};
 }
 
-protocol::Reply call_plugin(const slotproof_plugin& plugin, CallMemory& memory, const CallLayout& layout,
-                            const slotproof_remap_arguments& arguments, const slotproof_run_options& options, int32_t* arena) {
+protocol::Reply call_plugin(const slotproof_plugin& plugin, CallMemory& memory, const CallLayout& layout, const slotproof_remap_arguments& arguments,
+                            const slotproof_run_options& options, int32_t* arena) {
   protocol::Reply reply = {};
   reply.code = SLOTPROOF_RUN_FAILED;
   std::string misuse = memory.bring_in(layout, arena);
@@ -130,11 +135,11 @@ RunOutcome outcome_of(const protocol::Reply& reply, const std::string& subject) 
   if (reply.code == SLOTPROOF_RUN_OK) return {};
   std::string message = text_of(reply.message);
   if (reply.code >= 1 && reply.code <= 15) return {RunOutcome::Kind::kRefused, spec::argument_rule_of(reply.code), std::move(message)};
-  return fault(joined(subject + (reply.code == SLOTPROOF_RUN_MEMORY_FAULT ? " reports a memory fault" : " failed with code " + std::to_string(reply.code)), message));
+  return fault(
+      joined(subject + (reply.code == SLOTPROOF_RUN_MEMORY_FAULT ? " reports a memory fault" : " failed with code " + std::to_string(reply.code)), message));
 }
 
-BackendInfo info_of(const std::string& path, const std::string& name, uint32_t memory, uint32_t level, uint64_t capabilities,
-                    const std::string& where) {
+BackendInfo info_of(const std::string& path, const std::string& name, uint32_t memory, uint32_t level, uint64_t capabilities, const std::string& where) {
   BackendInfo info;
   info.name = "plugin:" + path;
   info.level = level == SLOTPROOF_LEVEL_STABLE ? Level::kStable : level == SLOTPROOF_LEVEL_GUARDED ? Level::kGuarded : Level::kCore;

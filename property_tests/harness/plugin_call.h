@@ -28,14 +28,13 @@ slotproof_remap_arguments c_arguments_of(const spec::RemapProblem& problem);
 slotproof_run_options c_options_of(const Schedule& schedule);
 
 // `arguments` have addresses in the arena; the arena gets what the call left behind.
-protocol::Reply call_plugin(const slotproof_plugin& plugin, CallMemory& memory, const CallLayout& layout,
-                            const slotproof_remap_arguments& arguments, const slotproof_run_options& options, int32_t* arena);
+protocol::Reply call_plugin(const slotproof_plugin& plugin, CallMemory& memory, const CallLayout& layout, const slotproof_remap_arguments& arguments,
+                            const slotproof_run_options& options, int32_t* arena);
 
 // `subject` begins every message: "the plug-in".
 RunOutcome outcome_of(const protocol::Reply& reply, const std::string& subject);
 
-BackendInfo info_of(const std::string& path, const std::string& name, uint32_t memory, uint32_t level, uint64_t capabilities,
-                    const std::string& where);
+BackendInfo info_of(const std::string& path, const std::string& name, uint32_t memory, uint32_t level, uint64_t capabilities, const std::string& where);
 
 // A plug-in by its path, or kBuiltinCuda.
 BackendOrReason make_backend_in_worker(const std::string& path, const BackendOptions& options);

@@ -50,7 +50,8 @@ enum class Order : uint8_t {
   kUnspecified,  // the caller does not care, which permits faster kernels (R12u)
 };
 
-struct RemapArgs {
+// What both the remap and its diagnosis (slotproof/diagnosis.h) read.
+struct RemapInputs {
   ConstVector req_id;         // [T] row of block_table that a query row uses
   ConstMatrix block_table;    // [R, B] physical block ids
   ConstMatrix token_indices;  // [T, K] positions in the request; negative where there is none
@@ -62,7 +63,9 @@ struct RemapArgs {
   std::optional<ConstVector> prefill_request_id;  // [T] negative for a decode row, else row of workspace_starts
   std::optional<ConstVector> workspace_starts;    // [P] first workspace row of each prefill request
   std::optional<int64_t> num_workspace_rows;      // workspace rows at or above it give none
+};
 
+struct RemapArgs : RemapInputs {
   Placement placement = Placement::kInPlace;
   Order order = Order::kStable;
   std::optional<int32_t> tile;  // columns that one pass handles; must divide K. Chosen by the planner where absent.
