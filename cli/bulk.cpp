@@ -16,15 +16,26 @@ using harness::BulkSlot;
 using harness::BulkVerdict;
 using harness::column_of;
 using harness::kind_of;
-using harness::row_of;
 using harness::RemapCase;
+using harness::row_of;
 
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 std::array<bool, size_t(BulkMode::kNumModes)> modes_of(const harness::RemapShape& shape) {
-  const bool is_strided = shape.indices_storage_columns > shape.topk || shape.slots_storage_columns > shape.topk || shape.table_storage_columns > shape.table_columns;
-  return {true, shape.topk == 2048, !shape.is_compacted, shape.is_compacted && !shape.is_any_order, shape.is_any_order, shape.dcp_size > 1,
-          shape.has_prefill, shape.has_counts, shape.block_stride_rows > shape.block_size, is_strided};
+  const bool is_strided =
+      shape.indices_storage_columns > shape.topk || shape.slots_storage_columns > shape.topk || shape.table_storage_columns > shape.table_columns;
+  return {true,
+          shape.topk == 2048,
+          !shape.is_compacted,
+          shape.is_compacted && !shape.is_any_order,
+          shape.is_any_order,
+          shape.dcp_size > 1,
+          shape.has_prefill,
+          shape.has_counts,
+          shape.block_stride_rows > shape.block_size,
+          is_strided};
 }
 
 class BulkCampaign {
@@ -74,7 +85,10 @@ class BulkCampaign {
     BulkSlot& slot = slot_of(batch);
     BulkVerdict verdict{};
     double device_seconds = 0;
-    if (std::string error = slot.wait(verdict, device_seconds); !error.empty()) return fail(batch, std::move(error));
+    if (std::string error = slot.wait(verdict, device_seconds); !error.empty()) {
+      // An error of a later batch shows in whatever is waited for next.
+      return fail(batch, slots_.size() > 1 ? error + " (in this batch or the one behind it)" : error);
+    }
     ++report_.next_batch;
     count(slot.view().shape, verdict, device_seconds);
     if (verdict.num_mismatches != 0) return fail(slot, verdict);
@@ -133,7 +147,8 @@ class BulkCampaign {
     if (!failure.counterexample) {
       const std::string id = id_of(view.batch) + fmt::format("-row{}", row);
       failure.saved_rows = (options_.findings / (id + ".json")).string();
-      const std::string error = save_case(failure.saved_rows, harness::case_of_bulk_rows(view, row, row + 1), id, "failed in its batch and not by itself: " + failure.what);
+      const std::string error =
+          save_case(failure.saved_rows, harness::case_of_bulk_rows(view, row, row + 1), id, "failed in its batch and not by itself: " + failure.what);
       if (!error.empty()) failure.saved_rows = "NOT SAVED: " + error;
     }
     report_.failure = std::move(failure);
@@ -166,7 +181,8 @@ class BulkCampaign {
       const std::string error = slot.read(view.layout.regions[size_t(tensor)].begin + index, 1, &value);
       return error.empty() ? fmt::to_string(value) : "(" + error + ")";
     };
-    if (kind_of(place) == BulkMismatch::kGuard) return fmt::format("guard word {} of the outputs was written (0-127 around slots, 128-255 around valid_counts)", column);
+    if (kind_of(place) == BulkMismatch::kGuard)
+      return fmt::format("guard word {} of the outputs was written (0-127 around slots, 128-255 around valid_counts)", column);
     const std::string at_slot = fmt::format("slots[{}, {}]", row, column);
     const std::string got = word(harness::Tensor::kSlots, int64_t{row} * view.shape.slots_storage_columns + column);
     if (kind_of(place) == BulkMismatch::kGap) return fmt::format("{}: a gap between output rows was written, it holds {}", at_slot, got);
@@ -176,7 +192,8 @@ class BulkCampaign {
       case BulkMismatch::kInput:
         return fmt::format("token_indices[{}, {}] was written: it held {}, it holds {}", row, column, frame.problem().token_indices.data[column],
                            word(harness::Tensor::kTokenIndices, int64_t{row} * view.shape.indices_storage_columns + column));
-      case BulkMismatch::kCount: return fmt::format("valid_counts[{}]: expected {}, got {}", row, expected.valid_counts[0], word(harness::Tensor::kValidCounts, row));
+      case BulkMismatch::kCount:
+        return fmt::format("valid_counts[{}]: expected {}, got {}", row, expected.valid_counts[0], word(harness::Tensor::kValidCounts, row));
       case BulkMismatch::kPrefix: return fmt::format("slots[{}, 0..{}): not the row's slots", row, expected.valid_counts[0]);
       default: return fmt::format("{}: expected {}, got {}", at_slot, expected.slots(0, column), got);
     }

@@ -11,12 +11,17 @@
 namespace slotproof::cli {
 namespace {
 
-constexpr const char* kModeNames[] = {"all", "topk_2048", "in_place", "compacted", "compacted_any_order", "dcp", "prefill", "counts", "stride_above_block", "strided"};
+constexpr const char* kModeNames[] = {"all", "topk_2048", "in_place", "compacted",          "compacted_any_order",
+                                      "dcp", "prefill",   "counts",   "stride_above_block", "strided"};
 static_assert(std::size(kModeNames) == size_t(BulkMode::kNumModes));
 
-double rate_of(int64_t num_indices, double seconds) { return double(num_indices) / std::max(seconds, 1e-9); }
+double rate_of(int64_t num_indices, double seconds) {
+  return double(num_indices) / std::max(seconds, 1e-9);
+}
 
-harness::CornerSet counted_corners() { return harness::row_corners() | harness::call_corners(); }
+harness::CornerSet counted_corners() {
+  return harness::row_corners() | harness::call_corners();
+}
 
 // What runs the failing batch again.
 std::string again(const BulkFailure& failure, const BulkReport& report) {
@@ -26,17 +31,20 @@ std::string again(const BulkFailure& failure, const BulkReport& report) {
 
 }  // namespace
 
-const char* name_of(BulkMode mode) { return kModeNames[size_t(mode)]; }
+const char* name_of(BulkMode mode) {
+  return kModeNames[size_t(mode)];
+}
 
 std::string table_of(const BulkReport& report) {
   std::string text = fmt::format("{:<22} {:>10} {:>16} {:>20} {:>16}\n", "bulk", "batches", "rows", "indices", "indices/s");
   for (size_t i = 0; i < report.modes.size(); ++i) {
     const BulkTally& tally = report.modes[i];
-    text += fmt::format("{:<22} {:>10} {:>16} {:>20} {:>16.3e}\n", name_of(BulkMode(i)), grouped(tally.num_batches), grouped(tally.num_rows), grouped(tally.num_indices),
-                        rate_of(tally.num_indices, tally.device_seconds));
+    text += fmt::format("{:<22} {:>10} {:>16} {:>20} {:>16.3e}\n", name_of(BulkMode(i)), grouped(tally.num_batches), grouped(tally.num_rows),
+                        grouped(tally.num_indices), rate_of(tally.num_indices, tally.device_seconds));
   }
   text += "(indices/s: of the device, making and judging included; every entry, tail, count, gap and guard word was compared)\n\n";
-  text += corner_lines(report.corners, counted_corners(), fmt::format("rows that had each, of {} that were read for corners", grouped(report.num_corner_rows)), !report.failure);
+  text += corner_lines(report.corners, counted_corners(), fmt::format("rows that had each, of {} that were read for corners", grouped(report.num_corner_rows)),
+                       !report.failure);
   text += fmt::format("\n{} ran: {}; {} batches, {} indices, {:.3e} indices/s of wall time, start and end included\n", report.backend, report.description,
                       grouped(report.all().num_batches), grouped(report.all().num_indices), rate_of(report.all().num_indices, report.seconds));
   text += fmt::format("\n{}: seed {}, {} batches from {}, {:.1f} s{}\n", report.failure ? "COUNTEREXAMPLE FOUND" : "All rows are right", report.seed,
@@ -55,7 +63,8 @@ std::string text_of(const BulkFailure& failure, const BulkReport& report) {
     return text + "\n" + text_of(*failure.counterexample, tally);
   }
   if (!failure.saved_rows.empty()) {
-    text += fmt::format("  {:<20} no case of a few of its rows fails by itself: the fault needs the whole batch\n  {:<20} {}\n", "not shrunk", "the row as it was", failure.saved_rows);
+    text += fmt::format("  {:<20} no case of a few of its rows fails by itself: the fault needs the whole batch\n  {:<20} {}\n", "not shrunk",
+                        "the row as it was", failure.saved_rows);
   }
   return text;
 }
@@ -75,7 +84,8 @@ std::string json_of(const BulkReport& report) {
   json["indices_per_second"] = rate_of(report.all().num_indices, report.seconds);
   for (size_t i = 0; i < report.modes.size(); ++i) {
     const BulkTally& tally = report.modes[i];
-    json["modes"][name_of(BulkMode(i))] = {{"batches", tally.num_batches}, {"rows", tally.num_rows}, {"indices", tally.num_indices}, {"device_seconds", tally.device_seconds}};
+    json["modes"][name_of(BulkMode(i))] = {
+        {"batches", tally.num_batches}, {"rows", tally.num_rows}, {"indices", tally.num_indices}, {"device_seconds", tally.device_seconds}};
   }
   json["rows_read_for_corners"] = report.num_corner_rows;
   for (const harness::CornerText& corner : harness::corners()) {

@@ -18,9 +18,9 @@ struct Counterexample {
   harness::Finding finding;  // of the shrunk case
   int num_steps = 0;
   int num_tries = 0;
-  double seconds = 0;        // from the finding to the smallest case
+  double seconds = 0;  // from the finding to the smallest case
   std::filesystem::path file;
-  std::string save_error;    // empty where the file was written
+  std::string save_error;  // empty where the file was written
 };
 
 // The finding to go after. A wrong entry explains a wrong count, and not the other way round; what only compares runs explains least.

@@ -107,7 +107,8 @@ TEST(Bulk, RowsMadeAgainAsACaseAreTheRowsOfTheBatch) {
       }
       const auto phase = [](const int32_t* data) { return reinterpret_cast<uintptr_t>(data) / 4 % 4; };
       ASSERT_EQ(phase(problem.slots.data + (t - begin) * problem.slots.row_stride), phase(args.slots.data + t * args.slots.row_stride));
-      ASSERT_EQ(phase(problem.token_indices.data + (t - begin) * problem.token_indices.row_stride), phase(args.token_indices.data + t * args.token_indices.row_stride));
+      ASSERT_EQ(phase(problem.token_indices.data + (t - begin) * problem.token_indices.row_stride),
+                phase(args.token_indices.data + t * args.token_indices.row_stride));
     }
     ASSERT_TRUE(judge(*make_reference_backend().backend, again).findings.empty()) << index;
   }
@@ -141,9 +142,8 @@ TEST(Bulk, OneWrongSlotIsSeenAtItsPlace) {
 }
 
 TEST(Bulk, ALostTailAWrongCountAGapAndAnInputAreSeenAtTheirPlaces) {
-  HostBatch batch = batch_where([](const RemapShape& s) {
-    return s.is_compacted && s.has_counts && s.num_tokens > kBulkCornerRows && s.topk > 30 && s.slots_storage_columns > s.topk;
-  });
+  HostBatch batch = batch_where(
+      [](const RemapShape& s) { return s.is_compacted && s.has_counts && s.num_tokens > kBulkCornerRows && s.topk > 30 && s.slots_storage_columns > s.topk; });
   const int32_t last = batch.shape().topk - 1;
   for (int32_t t = 0; t < 9; ++t) {
     if (batch.slot(t, last) != -1) continue;
@@ -217,7 +217,8 @@ TEST(Bulk, AWarpJudgesAsOneLaneDoes) {
       ASSERT_EQ(warp.num_mismatches, one.num_mismatches) << "batch " << index << ", column " << column;
       ASSERT_EQ(warp.first, one.first) << "batch " << index << ", column " << column;
       ASSERT_EQ(warp.num_corner_rows, one.num_corner_rows);
-      for (int i = 0; i < kNumBulkCorners; ++i) ASSERT_EQ(warp.corners[i], one.corners[i]) << "batch " << index << ", " << corners()[size_t(corner_of(BulkCorner(i)))].id;
+      for (int i = 0; i < kNumBulkCorners; ++i)
+        ASSERT_EQ(warp.corners[i], one.corners[i]) << "batch " << index << ", " << corners()[size_t(corner_of(BulkCorner(i)))].id;
       num_wrong += one.num_mismatches > 0;
       if (column >= 0) batch.slot(num_rows / 3, column) ^= 1;
     }

@@ -40,7 +40,9 @@ class ChangedSlot final : public BulkSlot {
   std::string wait(harness::BulkVerdict& verdict, double& seconds) override { return slot_->wait(verdict, seconds); }
   std::string read(int64_t word, int64_t num_words, int32_t* to) override { return slot_->read(word, num_words, to); }
   std::string write(int64_t word, int32_t value) override { return slot_->write(word, value); }
-  std::string reference_entries(const std::vector<int32_t>& positions, std::vector<int32_t>& entries) override { return slot_->reference_entries(positions, entries); }
+  std::string reference_entries(const std::vector<int32_t>& positions, std::vector<int32_t>& entries) override {
+    return slot_->reference_entries(positions, entries);
+  }
 
  private:
   std::unique_ptr<BulkSlot> slot_;
@@ -72,8 +74,9 @@ class BulkCampaign : public testing::Test {
     std::error_code ignored;
     std::filesystem::remove_all(options_.findings, ignored);
   }
-  BulkReport run(harness::Backend& backend, const std::function<std::string(BulkSlot&)>& after = [](BulkSlot&) { return std::string(); },
-                 const std::function<bool()>& should_stop = [] { return false; }) {
+  BulkReport run(
+      harness::Backend& backend, const std::function<std::string(BulkSlot&)>& after = [](BulkSlot&) { return std::string(); },
+      const std::function<bool()>& should_stop = [] { return false; }) {
     std::vector<std::unique_ptr<BulkSlot>> slots;
     for (int i = 0; i < 2; ++i) slots.push_back(std::make_unique<ChangedSlot>(std::move(harness::make_host_bulk_slots().front()), after));
     return run_bulk(options_, slots, backend, [](const Progress&) {}, should_stop);

@@ -14,9 +14,9 @@ namespace {
 
 constexpr BulkScale kSmall{.max_indices = 1 << 18, .max_rows = 4000};
 
-#define ASSERT_STEP(step) \
-  do { \
-    const std::string error_of_step = (step); \
+#define ASSERT_STEP(step)                                \
+  do {                                                   \
+    const std::string error_of_step = (step);            \
     ASSERT_TRUE(error_of_step.empty()) << error_of_step; \
   } while (false)
 
@@ -82,7 +82,8 @@ std::vector<int32_t> made_on_host(BulkView& view) {
     at(0, t) = bulk_request_of(view, t);
     if (view.shape.has_prefill) at(3, t) = bulk_prefill_id_of(view, t);
     const RowStyle row = bulk_row_style_of(view, t);
-    for (int32_t k = 0; k < view.shape.indices_storage_columns; ++k) at(2, int64_t{t} * view.shape.indices_storage_columns + k) = bulk_position_of(view, row, t, k);
+    for (int32_t k = 0; k < view.shape.indices_storage_columns; ++k)
+      at(2, int64_t{t} * view.shape.indices_storage_columns + k) = bulk_position_of(view, row, t, k);
   }
   return words;
 }
@@ -102,7 +103,8 @@ TEST_F(BulkDevice, MakesTheBatchThatTheHostMakes) {
       }
     }
     const int64_t outputs = here.layout.regions[BulkLayout::kSlots].begin - BulkLayout::kGuardWords;
-    for (int64_t word = outputs; word < here.layout.num_words; ++word) ASSERT_EQ(got[size_t(word)], bulk_poison_of(here, word)) << "batch " << index << ", word " << word;
+    for (int64_t word = outputs; word < here.layout.num_words; ++word)
+      ASSERT_EQ(got[size_t(word)], bulk_poison_of(here, word)) << "batch " << index << ", word " << word;
   }
 }
 
@@ -123,7 +125,9 @@ TEST_F(BulkDevice, TheReferenceOnTheDeviceIsTheReferenceOnTheHost) {
         case 0: positions.push_back(int32_t(random())); break;
         case 1: positions.push_back(int32_t(random() % num_local)); break;
         case 2: positions.push_back(position_at(here.shape, int64_t(random() % num_local))); break;
-        default: positions.push_back(i % 64 == 3 ? kExtremes[random() % std::size(kExtremes)] : here.args.token_indices.data[random() % uint32_t(here.shape.topk)]); break;
+        default:
+          positions.push_back(i % 64 == 3 ? kExtremes[random() % std::size(kExtremes)] : here.args.token_indices.data[random() % uint32_t(here.shape.topk)]);
+          break;
       }
     }
     ASSERT_STEP(slot_->reference_entries(positions, entries));

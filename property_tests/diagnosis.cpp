@@ -73,7 +73,7 @@ class Diagnosis : public testing::TestWithParam<std::string> {
   // The counts of each row, in every team and order, with row counts and without; by the spec and by the back end.
   void expect(const RemapCase& c, const std::vector<std::vector<int32_t>>& rows) {
     for (const int32_t team_width : {0, 32, 64, 128, 256}) {
-      for (const uint64_t seed : {0, 1, 9}) {
+      for (const uint64_t seed : {0u, 1u, 9u}) {
         Frame frame(c, 3);
         for (const bool has_rows : {true, false}) {
           Counters counters(c.num_tokens(), has_rows, 11);

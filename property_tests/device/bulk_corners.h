@@ -9,7 +9,9 @@
 
 namespace slotproof::harness {
 
-constexpr uint64_t bit_of(BulkCorner corner, bool is_there = true) { return is_there ? uint64_t{1} << int(corner) : 0; }
+constexpr uint64_t bit_of(BulkCorner corner, bool is_there = true) {
+  return is_there ? uint64_t{1} << int(corner) : 0;
+}
 static_assert(kNumBulkCorners <= 64);
 
 constexpr uint64_t workspace_corners_of(const RemapArgs& args, int32_t prefill_id, int32_t tok, int32_t entry) {
@@ -57,7 +59,7 @@ constexpr uint64_t entry_corners_of(const RemapArgs& args, int32_t t, int32_t to
 // What a row's entries add up to.
 struct RowSums {
   int32_t num_slots = 0;
-  int32_t num_foreign = 0;         // positions of other ranks
+  int32_t num_foreign = 0;  // positions of other ranks
   bool begins_with_none = false;
   bool is_output_misaligned = false;  // not on a 16-byte boundary
 };
@@ -65,10 +67,12 @@ struct RowSums {
 constexpr uint64_t row_corners_of(const RemapArgs& args, int32_t t, const RowSums& row) {
   const int32_t topk = args.token_indices.columns, request = args.req_id.data[t];
   uint64_t found = bit_of(BulkCorner::kLeadingNone, row.num_slots > 0 && row.begins_with_none) | bit_of(BulkCorner::kAllNone, topk >= 2 && row.num_slots == 0) |
-                   bit_of(BulkCorner::kNoneMissing, topk >= 2 && row.num_slots == topk) | bit_of(BulkCorner::kRankOwnsNothing, topk > 1 && row.num_foreign == topk);
+                   bit_of(BulkCorner::kNoneMissing, topk >= 2 && row.num_slots == topk) |
+                   bit_of(BulkCorner::kRankOwnsNothing, topk > 1 && row.num_foreign == topk);
   // Up to three columns fewer than the register tile of a team of one or two warps holds.
   const bool is_full_tile = (topk > 508 && topk <= 512) || (topk > 1020 && topk <= 1024);
-  found |= bit_of(BulkCorner::kFullTileMisalignedOutput, args.placement == Placement::kCompacted && is_full_tile && row.is_output_misaligned && topk - row.num_slots < 16);
+  found |= bit_of(BulkCorner::kFullTileMisalignedOutput,
+                  args.placement == Placement::kCompacted && is_full_tile && row.is_output_misaligned && topk - row.num_slots < 16);
   if (args.prefill_request_id) {
     const int32_t prefill_id = args.prefill_request_id->data[t], num_starts = args.workspace_starts->size;
     found |= bit_of(BulkCorner::kWorkspaceRow, prefill_id >= 0) | bit_of(BulkCorner::kPrefillIdLast, prefill_id >= 0 && prefill_id == num_starts - 1) |

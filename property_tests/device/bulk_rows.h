@@ -17,12 +17,12 @@ namespace slotproof::harness {
 struct HostLanes {
   static constexpr int32_t kWidth = 1;
   int32_t lane() const { return 0; }
-  uint32_t ballot(bool mine) const { return mine; }           // bit i: lane i's
+  uint32_t ballot(bool mine) const { return mine; }                           // bit i: lane i's
   int32_t num_before(uint32_t ballot) const { return int32_t(ballot & 0u); }  // set bits of lower lanes
   int32_t num_set(uint32_t ballot) const { return int32_t(ballot); }
-  BulkCount sum(BulkCount mine) const { return mine; }        // over the lanes, in each
+  BulkCount sum(BulkCount mine) const { return mine; }  // over the lanes, in each
   BulkCount least(BulkCount mine) const { return mine; }
-  uint64_t either(uint64_t mine) const { return mine; }       // bitwise or
+  uint64_t either(uint64_t mine) const { return mine; }                // bitwise or
   void add(BulkCount& total, BulkCount mine) const { total += mine; }  // shared by all rows
   void lower(BulkCount& total, BulkCount mine) const { total = mine < total ? mine : total; }
 };
@@ -30,7 +30,8 @@ struct HostLanes {
 // Word `word` of those that are made one by one: table, workspace starts, then the outputs with their guards.
 constexpr int64_t num_filled_words_of(const BulkView& view) {
   const auto& regions = view.layout.regions;
-  return regions[BulkLayout::kTable].size + regions[BulkLayout::kStarts].size + view.layout.num_words - regions[BulkLayout::kSlots].begin + BulkLayout::kGuardWords;
+  return regions[BulkLayout::kTable].size + regions[BulkLayout::kStarts].size + view.layout.num_words - regions[BulkLayout::kSlots].begin +
+         BulkLayout::kGuardWords;
 }
 SLOTPROOF_LANES void fill_word(const BulkView& view, int64_t word) {
   const auto& regions = view.layout.regions;
@@ -173,7 +174,8 @@ SLOTPROOF_LANES void check_row(const Lanes& lanes, const BulkView& view, int32_t
     for (int i = lanes.lane(); i < 4 * BulkLayout::kGuardWords; i += Lanes::kWidth) {
       const auto& region = view.layout.regions[i < 2 * BulkLayout::kGuardWords ? BulkLayout::kSlots : BulkLayout::kCounts];
       const int64_t within = i % (2 * BulkLayout::kGuardWords);
-      const int64_t place = within < BulkLayout::kGuardWords ? region.begin - BulkLayout::kGuardWords + within : region.begin + region.size + within - BulkLayout::kGuardWords;
+      const int64_t place =
+          within < BulkLayout::kGuardWords ? region.begin - BulkLayout::kGuardWords + within : region.begin + region.size + within - BulkLayout::kGuardWords;
       mismatches.note(view.arena[place] != bulk_poison_of(view, place), t, i, BulkMismatch::kGuard);
     }
   }

@@ -9,13 +9,43 @@ using BulkCount = unsigned long long;  // what device atomics take
 
 // Corners that are read off a row on the device, of one row in kBulkCornerRows. harness/bulk_corners.cpp names them.
 enum class BulkCorner : uint8_t {
-  kMinusOne, kOtherNegative, kIntMin, kPositionIntMax,
-  kWorkspaceRow, kPrefillIdLast, kPrefillIdBeyond, kPrefillIdOtherNegative, kNegativeStart, kWorkspaceLastRow, kWorkspaceRowBeyond,
-  kWorkspaceUnrepresentable, kWorkspacePastTableWidth,
-  kOwned, kForeign, kRankOwnsNothing, kGroupEdge, kRequestNegative, kRequestLast, kRequestBeyond,
-  kColumnLast, kColumnBeyond, kBaseNegative, kBaseLast, kBaseBeyond, kBaseAbove24Bits, kStrideAboveBlock, kStrideAboveBlockUnderDcp,
-  kSlotZero, kSlotIntMax, kSlotUnrepresentable, kOffsetUnrepresentable, kSlotOneTooLarge,
-  kLeadingNone, kAllNone, kNoneMissing, kFullTileMisalignedOutput,
+  kMinusOne,
+  kOtherNegative,
+  kIntMin,
+  kPositionIntMax,
+  kWorkspaceRow,
+  kPrefillIdLast,
+  kPrefillIdBeyond,
+  kPrefillIdOtherNegative,
+  kNegativeStart,
+  kWorkspaceLastRow,
+  kWorkspaceRowBeyond,
+  kWorkspaceUnrepresentable,
+  kWorkspacePastTableWidth,
+  kOwned,
+  kForeign,
+  kRankOwnsNothing,
+  kGroupEdge,
+  kRequestNegative,
+  kRequestLast,
+  kRequestBeyond,
+  kColumnLast,
+  kColumnBeyond,
+  kBaseNegative,
+  kBaseLast,
+  kBaseBeyond,
+  kBaseAbove24Bits,
+  kStrideAboveBlock,
+  kStrideAboveBlockUnderDcp,
+  kSlotZero,
+  kSlotIntMax,
+  kSlotUnrepresentable,
+  kOffsetUnrepresentable,
+  kSlotOneTooLarge,
+  kLeadingNone,
+  kAllNone,
+  kNoneMissing,
+  kFullTileMisalignedOutput,
 };
 inline constexpr int kNumBulkCorners = int(BulkCorner::kFullTileMisalignedOutput) + 1;
 inline constexpr int32_t kBulkCornerRows = 16;
@@ -33,7 +63,7 @@ enum class BulkMismatch : uint8_t {
 
 struct BulkVerdict {
   BulkCount num_mismatches;
-  BulkCount first;           // the least of bulk_place_of; all ones where nothing differs
+  BulkCount first;  // the least of bulk_place_of; all ones where nothing differs
   BulkCount num_corner_rows;
   BulkCount corners[kNumBulkCorners];
 };
@@ -42,8 +72,14 @@ constexpr BulkCount kNoMismatch = ~BulkCount{0};
 constexpr BulkCount bulk_place_of(int32_t row, int32_t column, BulkMismatch kind) {
   return BulkCount(uint32_t(row)) << 32 | BulkCount(uint32_t(column)) << 3 | BulkCount(kind);
 }
-constexpr int32_t row_of(BulkCount place) { return int32_t(place >> 32); }
-constexpr int32_t column_of(BulkCount place) { return int32_t(uint32_t(place) >> 3); }
-constexpr BulkMismatch kind_of(BulkCount place) { return BulkMismatch(place & 7); }
+constexpr int32_t row_of(BulkCount place) {
+  return int32_t(place >> 32);
+}
+constexpr int32_t column_of(BulkCount place) {
+  return int32_t(uint32_t(place) >> 3);
+}
+constexpr BulkMismatch kind_of(BulkCount place) {
+  return BulkMismatch(place & 7);
+}
 
 }  // namespace slotproof::harness

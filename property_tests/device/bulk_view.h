@@ -6,6 +6,7 @@
 #include <slotproof/remap.h>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace slotproof::harness {
 
@@ -29,5 +30,6 @@ struct BulkView {
   int32_t* arena = nullptr;  // on a 16-byte boundary, on the host or on the device
   RemapArgs args;            // the call, with pointers into the arena
 };
+static_assert(std::is_trivially_copyable_v<BulkView>, "a kernel's parameter");
 
 }  // namespace slotproof::harness

@@ -13,7 +13,8 @@ __global__ void __launch_bounds__(kThreadsOfACta) check_rows(const __grid_consta
   if (row <= view.shape.num_tokens) check_row(WarpLanes{}, view, int32_t(row), *verdict);
 }
 
-__global__ void __launch_bounds__(kThreadsOfACta) reference_entries(const __grid_constant__ RemapArgs args, const int32_t* positions, int64_t num_entries, int32_t* entries) {
+__global__ void __launch_bounds__(kThreadsOfACta)
+    reference_entries(const __grid_constant__ RemapArgs args, const int32_t* positions, int64_t num_entries, int32_t* entries) {
   const int64_t i = int64_t{blockIdx.x} * kThreadsOfACta + threadIdx.x;
   if (i < num_entries) entries[i] = reference::entry_of(args, int32_t(i % args.token_indices.rows), positions[i]).slot;
 }
@@ -30,7 +31,8 @@ std::string launch_check(const BulkView& view, BulkVerdict* verdict, CUstream_st
 std::string launch_reference_entries(const RemapArgs& args, const int32_t* positions, int64_t num_entries, int32_t* entries, CUstream_st* stream) {
   RemapArgs parameter = args;
   void* parameters[] = {&parameter, &positions, &num_entries, &entries};
-  return error_of_launch("reference_entries", cudaLaunchKernel(reference_entries, dim3(num_ctas_for(num_entries, kThreadsOfACta)), dim3(kThreadsOfACta), parameters, 0, stream));
+  return error_of_launch("reference_entries",
+                         cudaLaunchKernel(reference_entries, dim3(num_ctas_for(num_entries, kThreadsOfACta)), dim3(kThreadsOfACta), parameters, 0, stream));
 }
 
 }  // namespace slotproof::harness

@@ -120,7 +120,7 @@ def check(run, seed, *flags):
 def tests(run):
     report = run.scratch / "tests.json"
     report.unlink(missing_ok=True)
-    code = run.call([str(run.build / "bin" / "slotproof_tests"), "--gtest_filter=*cuda*:*Cuda*:Device*:*GraphReplays*:InProcess.*:KernelPaths.*:CallLayout.*",
+    code = run.call([str(run.build / "bin" / "slotproof_tests"), "--gtest_filter=*cuda*:*Cuda*:Device*:BulkDevice.*:*GraphReplays*:InProcess.*:KernelPaths.*:CallLayout.*",
                      "--gtest_brief=1", f"--gtest_output=json:{report}"], 240)
     if not report.exists():
         raise Failed(f"exit code {code}: {last_line(run.output)}")
@@ -134,11 +134,22 @@ def tests(run):
     return {"tests": len(cases)}
 
 
-def bulk(run):
-    code = run.call([run.program(), "check", "--bulk", "--seconds", "30"], 120)
+def bulk(run, *flags):
+    report = run.scratch / "bulk.json"
+    report.unlink(missing_ok=True)
+    seconds = run.options.seconds
+    code = run.call([run.program(), "check", "--backend", "cuda", "--bulk", "--seconds", str(seconds), "--findings", str(run.options.findings),
+                     "--json", str(report), *flags], seconds + 60)
+    if not report.exists():
+        raise Failed(f"exit code {code}: {last_line(run.output)}")
+    record = json.loads(report.read_text())
+    found = record.get("counterexample")
+    if found is not None:
+        raise Failed(f"batch {found['batch']}: {found['text']}; again: {found['again']}")
     if code != 0:
         raise Failed(f"exit code {code}: {last_line(run.output)}")
-    return {"said": last_line(run.output)}
+    whole = record["modes"]["all"]
+    return {"batches": whole["batches"], "indices": whole["indices"], "indices per second": int(record["indices_per_second"])}
 
 
 def num_findings(run, tool, backend, cases):
@@ -176,6 +187,7 @@ def run_steps(run):
     run.step("tests that use the GPU", lambda: tests(run))
     if "--bulk" in results.output_of(run.program(), "check", "--help"):
         run.step("bulk", lambda: bulk(run))
+        run.step("bulk, 2048 columns", lambda: bulk(run, "--topk", "2048"))
     for tool in TOOLS:
         run.step(f"{tool}, kernels", lambda: clean(run, tool, "cuda", 40))
     control = f"plugin:{run.build / 'faults' / 'cuda' / 'slotproof_cuda.so'}"

@@ -38,9 +38,13 @@ inline constexpr int kThreadsOfACta = 256;
 inline constexpr int kWarpsOfACta = kThreadsOfACta / WarpLanes::kWidth;
 
 // This warp's number in the grid.
-__device__ inline int64_t warp_index() { return int64_t{blockIdx.x} * kWarpsOfACta + threadIdx.x / WarpLanes::kWidth; }
+__device__ inline int64_t warp_index() {
+  return int64_t{blockIdx.x} * kWarpsOfACta + threadIdx.x / WarpLanes::kWidth;
+}
 
-inline unsigned num_ctas_for(int64_t num_items, int items_of_a_cta) { return unsigned((num_items + items_of_a_cta - 1) / items_of_a_cta); }
+inline unsigned num_ctas_for(int64_t num_items, int items_of_a_cta) {
+  return unsigned((num_items + items_of_a_cta - 1) / items_of_a_cta);
+}
 
 // The launch's own result: cudaGetLastError() would take away an earlier error that belongs to somebody else.
 inline std::string error_of_launch(const char* what, cudaError_t code) {

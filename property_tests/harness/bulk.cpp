@@ -30,7 +30,8 @@ BulkLayout bulk_layout_of(const RemapShape& shape) {
   BulkLayout layout;
   for (int i = 0; i < kNumTensors; ++i) {
     BulkLayout::Region& region = layout.regions[i];
-    region.begin = (layout.num_words + BulkLayout::kGuardWords + kAlignmentWords - 1) / kAlignmentWords * kAlignmentWords + shape.misalignment[i] % kAlignmentWords;
+    region.begin =
+        (layout.num_words + BulkLayout::kGuardWords + kAlignmentWords - 1) / kAlignmentWords * kAlignmentWords + shape.misalignment[i] % kAlignmentWords;
     region.size = words_of(shape, Tensor(i));
     layout.num_words = region.begin + region.size + BulkLayout::kGuardWords;
   }

@@ -7,26 +7,57 @@ namespace {
 
 // In the order of BulkCorner.
 constexpr std::array<Corner, size_t(kNumBulkCorners)> kRowCorners = {
-    Corner::kMinusOne, Corner::kOtherNegative, Corner::kIntMin, Corner::kPositionIntMax,
-    Corner::kWorkspaceRow, Corner::kPrefillIdLast, Corner::kPrefillIdBeyond, Corner::kPrefillIdOtherNegative, Corner::kNegativeStart,
-    Corner::kWorkspaceLastRow, Corner::kWorkspaceRowBeyond, Corner::kWorkspaceUnrepresentable, Corner::kWorkspacePastTableWidth,
-    Corner::kOwned, Corner::kForeign, Corner::kRankOwnsNothing, Corner::kGroupEdge, Corner::kRequestNegative, Corner::kRequestLast,
-    Corner::kRequestBeyond, Corner::kColumnLast, Corner::kColumnBeyond, Corner::kBaseNegative, Corner::kBaseLast, Corner::kBaseBeyond,
-    Corner::kBaseAbove24Bits, Corner::kStrideAboveBlock, Corner::kStrideAboveBlockUnderDcp, Corner::kSlotZero, Corner::kSlotIntMax,
-    Corner::kSlotUnrepresentable, Corner::kOffsetUnrepresentable, Corner::kSlotOneTooLarge, Corner::kLeadingNone, Corner::kAllNone,
-    Corner::kNoneInRow, Corner::kFullTileMisalignedOutput,
+    Corner::kMinusOne,
+    Corner::kOtherNegative,
+    Corner::kIntMin,
+    Corner::kPositionIntMax,
+    Corner::kWorkspaceRow,
+    Corner::kPrefillIdLast,
+    Corner::kPrefillIdBeyond,
+    Corner::kPrefillIdOtherNegative,
+    Corner::kNegativeStart,
+    Corner::kWorkspaceLastRow,
+    Corner::kWorkspaceRowBeyond,
+    Corner::kWorkspaceUnrepresentable,
+    Corner::kWorkspacePastTableWidth,
+    Corner::kOwned,
+    Corner::kForeign,
+    Corner::kRankOwnsNothing,
+    Corner::kGroupEdge,
+    Corner::kRequestNegative,
+    Corner::kRequestLast,
+    Corner::kRequestBeyond,
+    Corner::kColumnLast,
+    Corner::kColumnBeyond,
+    Corner::kBaseNegative,
+    Corner::kBaseLast,
+    Corner::kBaseBeyond,
+    Corner::kBaseAbove24Bits,
+    Corner::kStrideAboveBlock,
+    Corner::kStrideAboveBlockUnderDcp,
+    Corner::kSlotZero,
+    Corner::kSlotIntMax,
+    Corner::kSlotUnrepresentable,
+    Corner::kOffsetUnrepresentable,
+    Corner::kSlotOneTooLarge,
+    Corner::kLeadingNone,
+    Corner::kAllNone,
+    Corner::kNoneInRow,
+    Corner::kFullTileMisalignedOutput,
 };
 
 constexpr Corner kCallCorners[] = {
-    Corner::kRoundBeyondInt32, Corner::kInterleaved, Corner::kStrideBeyondInt32, Corner::kCompacted, Corner::kCompactedWithoutDcp,
-    Corner::kOrderUnspecified, Corner::kCounted, Corner::kUncounted, Corner::kOneColumn, Corner::kOddWidth, Corner::kSeveralTiles,
-    Corner::kExplicitTile, Corner::kMisalignedInput, Corner::kMisalignedOutput, Corner::kStridedInput, Corner::kHiddenTableColumns,
-    Corner::kStridedOutput,
+    Corner::kRoundBeyondInt32,   Corner::kInterleaved,   Corner::kStrideBeyondInt32, Corner::kCompacted,        Corner::kCompactedWithoutDcp,
+    Corner::kOrderUnspecified,   Corner::kCounted,       Corner::kUncounted,         Corner::kOneColumn,        Corner::kOddWidth,
+    Corner::kSeveralTiles,       Corner::kExplicitTile,  Corner::kMisalignedInput,   Corner::kMisalignedOutput, Corner::kStridedInput,
+    Corner::kHiddenTableColumns, Corner::kStridedOutput,
 };
 
 }  // namespace
 
-Corner corner_of(BulkCorner corner) { return kRowCorners[size_t(corner)]; }
+Corner corner_of(BulkCorner corner) {
+  return kRowCorners[size_t(corner)];
+}
 
 CornerSet row_corners() {
   CornerSet set;

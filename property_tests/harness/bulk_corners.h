@@ -8,8 +8,8 @@
 namespace slotproof::harness {
 
 Corner corner_of(BulkCorner corner);
-CornerSet row_corners();                         // all that BulkCorner has
-CornerSet call_corners();                        // all that call_corners_of can tell; no other corner is counted in bulk
+CornerSet row_corners();   // all that BulkCorner has
+CornerSet call_corners();  // all that call_corners_of can tell; no other corner is counted in bulk
 CornerSet call_corners_of(const RemapShape& shape);
 
 }  // namespace slotproof::harness

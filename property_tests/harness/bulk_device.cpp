@@ -37,7 +37,8 @@ class DeviceSlot final : public BulkSlot {
 
   std::string open(int64_t num_words) {
     num_words_ = num_words;
-    std::string error = error_of(cudaMalloc(&arena_, size_t(num_words) * sizeof(int32_t)), "cudaMalloc of " + std::to_string(num_words >> 18) + " MiB for a batch");
+    std::string error =
+        error_of(cudaMalloc(&arena_, size_t(num_words) * sizeof(int32_t)), "cudaMalloc of " + std::to_string(num_words >> 18) + " MiB for a batch");
     if (error.empty()) error = error_of(cudaMalloc(&verdict_, sizeof(BulkVerdict)), "cudaMalloc of a verdict");
     if (error.empty()) error = error_of(cudaMallocHost(&verdict_on_host_, sizeof(BulkVerdict)), "cudaMallocHost of a verdict");
     if (error.empty()) error = error_of(cudaEventCreate(&begin_), "cudaEventCreate");
@@ -49,7 +50,8 @@ class DeviceSlot final : public BulkSlot {
     view_ = batch;
     set_arena(view_, static_cast<int32_t*>(arena_));
     if (view_.layout.num_words > num_words_) {
-      return "batch " + std::to_string(batch.batch) + " takes " + std::to_string(view_.layout.num_words) + " words, but its memory has " + std::to_string(num_words_);
+      return "batch " + std::to_string(batch.batch) + " takes " + std::to_string(view_.layout.num_words) + " words, but its memory has " +
+             std::to_string(num_words_);
     }
     std::string error = error_of(cudaEventRecord(begin_, stream_.get()), "cudaEventRecord");
     return error.empty() ? launch_make(view_, stream_.get()) : error;
@@ -65,7 +67,8 @@ class DeviceSlot final : public BulkSlot {
     std::string error = error_of(cudaMemsetAsync(verdict, 0, sizeof(BulkVerdict), stream_.get()), "cudaMemsetAsync");
     if (error.empty()) error = error_of(cudaMemsetAsync(&verdict->first, 0xff, sizeof(verdict->first), stream_.get()), "cudaMemsetAsync");
     if (error.empty()) error = launch_check(view_, verdict, stream_.get());
-    if (error.empty()) error = error_of(cudaMemcpyAsync(verdict_on_host_, verdict, sizeof(BulkVerdict), cudaMemcpyDeviceToHost, stream_.get()), "cudaMemcpyAsync");
+    if (error.empty())
+      error = error_of(cudaMemcpyAsync(verdict_on_host_, verdict, sizeof(BulkVerdict), cudaMemcpyDeviceToHost, stream_.get()), "cudaMemcpyAsync");
     return error.empty() ? error_of(cudaEventRecord(end_, stream_.get()), "cudaEventRecord") : error;
   }
 
@@ -134,7 +137,9 @@ BulkSlotsOrReason make_bulk_slots(int num_slots, const BulkScale& scale) {
 
 #else
 
-BulkSlotsOrReason make_bulk_slots(int, const BulkScale&) { return {{}, "built without CUDA"}; }
+BulkSlotsOrReason make_bulk_slots(int, const BulkScale&) {
+  return {{}, "built without CUDA"};
+}
 
 #endif
 

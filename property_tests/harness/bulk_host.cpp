@@ -53,7 +53,8 @@ class HostSlot final : public BulkSlot {
   }
   std::string reference_entries(const std::vector<int32_t>& positions, std::vector<int32_t>& entries) override {
     entries.clear();
-    for (size_t i = 0; i < positions.size(); ++i) entries.push_back(reference::entry_of(view_.args, int32_t(int64_t(i) % view_.shape.num_tokens), positions[i]).slot);
+    for (size_t i = 0; i < positions.size(); ++i)
+      entries.push_back(reference::entry_of(view_.args, int32_t(int64_t(i) % view_.shape.num_tokens), positions[i]).slot);
     return {};
   }
 

@@ -173,8 +173,9 @@ class CornerReader {
     read_shape_of_row(is_slot);
     const auto num_slots = std::count(is_slot.begin(), is_slot.end(), true);
     const int32_t left = topk <= kTileOfAWarp ? kTileOfAWarp - topk : 2 * kTileOfAWarp - topk;
+    if (left < 0 || left >= 4) return;
     const bool is_misaligned = reinterpret_cast<uintptr_t>(problem_.slots.data + t * problem_.slots.row_stride) % 16 != 0;
-    mark(Corner::kFullTileMisalignedOutput, problem_.placement == spec::Placement::kCompacted && left >= 0 && left < 4 && is_misaligned && topk - num_slots < 16);
+    mark(Corner::kFullTileMisalignedOutput, problem_.placement == spec::Placement::kCompacted && is_misaligned && topk - num_slots < 16);
   }
 
   void read_shape_of_row(const std::vector<bool>& is_slot) {

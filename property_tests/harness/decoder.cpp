@@ -87,9 +87,7 @@ template <class Stream>
 void RemapDecoder<Stream>::break_an_argument() {
   using Kind = ArgumentEdit::Kind;
   const Tensor tensor = Tensor(choices_.below(kNumTensors));
-  const auto edit = [&](Kind kind, Tensor which, int64_t value = 0, Tensor other = Tensor::kReqId) {
-    case_.edits.push_back({kind, which, value, other});
-  };
+  const auto edit = [&](Kind kind, Tensor which, int64_t value = 0, Tensor other = Tensor::kReqId) { case_.edits.push_back({kind, which, value, other}); };
   switch (choices_.below(15) + 1) {
     case 1: edit(pick<Kind>({Kind::kRows, Kind::kColumns}), tensor, pick<int64_t>({-1, kInt32Min})); break;
     case 2: edit(pick<Kind>({Kind::kNull, Kind::kByteOffset}), tensor, 1 + up_to(2)); break;
@@ -110,7 +108,7 @@ void RemapDecoder<Stream>::break_an_argument() {
     case 8: case_.dcp.size = pick<int32_t>({0, -1}); break;
     case 9: case_.dcp.rank = pick<int32_t>({case_.dcp.size, -1, kInt32Max}); break;
     case 10: case_.dcp.interleave = pick<int32_t>({0, -1}); break;
-    case 11: case_.dcp.interleave = pick<int32_t>({case_.block_size + 1 > 0 ? case_.block_size + 1 : 2, 5, 3}); break;
+    case 11: case_.dcp.interleave = pick<int32_t>({case_.block_size < kInt32Max ? case_.block_size + 1 : 2, 5, 3}); break;
     case 12: edit(Kind::kDrop, pick<Tensor>({Tensor::kWorkspaceStarts, Tensor::kPrefillRequestId})); break;
     case 13:
       if (case_.prefill) case_.dcp.size = 2;

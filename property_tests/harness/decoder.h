@@ -1,6 +1,7 @@
 #pragma once
 // The one decoder: a total function from a stream of choices to a problem with its schedule, biased to the corners of every
-// rule. Uniform picks would reach an edge such as "the last column of the table" about never.
+// rule. Uniform picks would reach an edge such as "the last column of the table" about never. It has two halves: decoder_shape.h draws
+// all but the elements, decoder_elements.h the elements. Bulk batches (bulk.h) use the same two.
 
 #include "property_tests/harness/backend.h"
 #include "property_tests/harness/choices.h"

@@ -15,7 +15,9 @@ namespace slotproof::harness {
 inline constexpr int32_t kInt32Max = std::numeric_limits<int32_t>::max();
 inline constexpr int32_t kInt32Min = std::numeric_limits<int32_t>::min();
 
-constexpr int32_t clamp32(int64_t value) { return value < kInt32Min ? kInt32Min : value > kInt32Max ? kInt32Max : int32_t(value); }
+constexpr int32_t clamp32(int64_t value) {
+  return value < kInt32Min ? kInt32Min : value > kInt32Max ? kInt32Max : int32_t(value);
+}
 
 // ---- Choices of a few kinds. Choice 0 is the plainest.
 
@@ -57,7 +59,7 @@ struct RemapShape {
 
   int32_t num_tokens = 0, topk = 0, num_requests = 0, table_columns = 0, num_starts = 0;
   int32_t indices_storage_columns = 0, table_storage_columns = 0, slots_storage_columns = 0;  // row strides
-  uint8_t misalignment[7] = {};  // words from a 16-byte boundary, in the order of Tensor
+  uint8_t misalignment[7] = {};                                                               // words from a 16-byte boundary, in the order of Tensor
 
   bool is_guarded = true;        // elements may leave the seed's contract
   bool has_odd_entries = false;  // so may entries of the table
@@ -66,9 +68,13 @@ struct RemapShape {
 };
 
 // The last base whose first row has a slot.
-constexpr int64_t last_base_of(const RemapShape& shape) { return kInt32Max / shape.block_stride_rows; }
+constexpr int64_t last_base_of(const RemapShape& shape) {
+  return kInt32Max / shape.block_stride_rows;
+}
 // Positions that this rank's table can hold.
-constexpr int64_t num_local_of(const RemapShape& shape) { return int64_t{shape.table_columns} * shape.block_size; }
+constexpr int64_t num_local_of(const RemapShape& shape) {
+  return int64_t{shape.table_columns} * shape.block_size;
+}
 
 // The position at a local place of this rank, at most 2^31 - 1: what the rules at the table's edges are reached through.
 constexpr int32_t position_at(const RemapShape& shape, int64_t local) {
@@ -114,14 +120,14 @@ constexpr int32_t table_entry_of(const RemapShape& shape, Stream& choices) {
   const uint32_t odd = choices.below(10);
   if (odd == 9) return any_int32(choices);
   const int64_t last = last_base_of(shape), num_blocks = shape.num_blocks ? *shape.num_blocks : shape.most_id;
-  return value_at<int32_t>(odd, -1, clamp32(num_blocks), clamp32(num_blocks - 1), clamp32(last), clamp32(last + 1), clamp32(last - 1),
-                           kInt32Max, kInt32Min, 1 << 24);
+  return value_at<int32_t>(odd, -1, clamp32(num_blocks), clamp32(num_blocks - 1), clamp32(last), clamp32(last + 1), clamp32(last - 1), kInt32Max, kInt32Min,
+                           1 << 24);
 }
 
 // ---- Rows of positions.
 
 struct RowStyle {
-  enum Kind : uint8_t { kOwn, kAny, kRun, kHoles, kFew, kNone, kEdges, kBackwards, kNearlyFull };
+  enum Kind : uint8_t { kOwn, kAny, kRun, kHoles, kFew, kNone, kEdges, kBackwards, kNearlyFull, kFull };
   Kind kind = kOwn;
   int32_t first = 0;           // where runs begin
   int64_t workspace_edge = 0;  // of a workspace row with a start: the first position without a row; else 0
@@ -135,8 +141,8 @@ constexpr int64_t workspace_edge_of(const RemapShape& shape, int32_t start) {
 template <class Stream>
 constexpr RowStyle row_style_of(const RemapShape& shape, int64_t workspace_edge, Stream& choices) {
   RowStyle row;
-  const uint32_t kind = choices.below(10);  // the first ones twice
-  row.kind = kind == 8 ? RowStyle::kOwn : kind == 9 ? RowStyle::kHoles : RowStyle::Kind(kind);
+  const uint32_t kind = choices.below(11);  // two of them twice
+  row.kind = kind == 8 ? RowStyle::kOwn : kind == 9 ? RowStyle::kHoles : kind == 10 ? RowStyle::kFull : RowStyle::Kind(kind);
   if (shape.is_nearly_full && !one_in(choices, 4)) row.kind = RowStyle::kNearlyFull;
   row.first = position_at(shape, up_to(choices, clamp32(std::min<int64_t>(num_local_of(shape) - 1, 8))));
   row.workspace_edge = workspace_edge;
@@ -169,8 +175,8 @@ constexpr int32_t negative_position_of(const RemapShape& shape, Stream& choices)
 template <class Stream>
 constexpr int32_t position_of(const RemapShape& shape, const RowStyle& row, int32_t k, Stream& choices) {
   const uint32_t chance = choices.below(256);
-  if (row.kind == RowStyle::kNearlyFull) {
-    return chance == 255 ? -1 : position_at(shape, up_to(choices, clamp32(num_local_of(shape) - 1)));
+  if (row.kind == RowStyle::kNearlyFull || row.kind == RowStyle::kFull) {
+    return chance == 255 && row.kind == RowStyle::kNearlyFull ? -1 : position_at(shape, up_to(choices, clamp32(num_local_of(shape) - 1)));
   }
   if (chance >= 240) return negative_position_of(shape, choices);
   if (row.kind == RowStyle::kEdges || (chance >= 224 && row.kind != RowStyle::kNone)) return clamp32(edge_position_of(shape, row, choices));

@@ -89,8 +89,8 @@ class ShapeDecoder {
     if (!is_guarded()) return;
     // Strides at which a small base already leaves int32, and one that leaves int64 times a base (R9).
     if (one_in(6)) {
-      shape_.block_stride_rows = std::max(size, pick<int64_t>({kInt32Max, int64_t{1} << 31, kInt32Max / 3, kInt32Max / 2 + 1, int64_t{1} << 62,
-                                                               std::numeric_limits<int64_t>::max()}));
+      shape_.block_stride_rows =
+          std::max(size, pick<int64_t>({kInt32Max, int64_t{1} << 31, kInt32Max / 3, kInt32Max / 2 + 1, int64_t{1} << 62, std::numeric_limits<int64_t>::max()}));
     } else if (one_in(5)) {
       // R9 by the offset alone: a base whose first row has a slot, and the last representable row inside or at the end of its block.
       const int64_t offset = pick<int64_t>({size / 2, size - 1, size - 2, size, 0});

@@ -15,7 +15,7 @@ RemapShape choose_shape(Stream& choices, const DecoderOptions& options);
 struct BulkScale {
   int64_t max_indices = int64_t{1} << 26;  // words of the positions, and of the slots
   int32_t max_rows = 1 << 20;
-  int32_t topk = 0;                        // 0: drawn
+  int32_t topk = 0;  // 0: drawn
 };
 RemapShape choose_bulk_shape(PhiloxChoices& choices, const BulkScale& scale);
 
