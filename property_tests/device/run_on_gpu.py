@@ -152,15 +152,26 @@ def bulk(run, *flags):
     return {"batches": whole["batches"], "indices": whole["indices"], "indices per second": int(record["indices_per_second"])}
 
 
-def num_findings(run, tool, backend, cases):
-    """Findings of one tool, and the exit code of the program under it."""
-    command = [results.sanitizer(), "--tool", tool, "--print-limit", "20", *TOOL_OPTIONS.get(tool, []), run.program(), "check", "--backend", backend,
-               "--in-process", "--exact-buffers", "--every-path", "--cases", str(cases), "--findings", str(run.scratch / "findings")]
-    code = run.call(command, 150)
+def num_findings_of(run, tool, command):
+    """Findings of one tool in a command, and the command's exit code."""
+    code = run.call([results.sanitizer(), "--tool", tool, "--print-limit", "20", *TOOL_OPTIONS.get(tool, []), *command], 150)
     found = SUMMARY.findall(run.output)
     if not found:
         raise Failed(f"compute-sanitizer gave no summary, exit code {code}: {last_line(run.output)}")
     return sum(int(errors or hazards) for errors, hazards in found), code
+
+
+def num_findings(run, tool, backend, cases):
+    return num_findings_of(run, tool, [run.program(), "check", "--backend", backend, "--in-process", "--exact-buffers", "--every-path",
+                                       "--cases", str(cases), "--findings", str(run.scratch / "findings")])
+
+
+def clean_diagnosis(run, tool):
+    count, code = num_findings_of(run, tool, [str(run.build / "bin" / "slotproof_tests"), "--gtest_filter=*Diagnosis*/cuda"])
+    passed = re.search(r"\[  PASSED  \] ([1-9]\d*) tests?", run.output)
+    if count != 0 or code != 0 or not passed:
+        raise Failed(f"{count} findings, exit code {code}: {last_line(run.output)}")
+    return {"findings": 0, "tests": int(passed[1])}
 
 
 def clean(run, tool, backend, cases):
@@ -190,6 +201,8 @@ def run_steps(run):
         run.step("bulk, 2048 columns", lambda: bulk(run, "--topk", "2048"))
     for tool in TOOLS:
         run.step(f"{tool}, kernels", lambda: clean(run, tool, "cuda", 40))
+    for tool in TOOLS:
+        run.step(f"{tool}, diagnosis", lambda: clean_diagnosis(run, tool))
     control = f"plugin:{run.build / 'faults' / 'cuda' / 'slotproof_cuda.so'}"
     for tool in TOOLS:
         run.step(f"{tool}, plug-in without a fault", lambda: clean(run, tool, control, 0))
