@@ -4,6 +4,7 @@
 #include <slotproof/plugin.h>
 
 #include <algorithm>
+#include <set>
 
 namespace slotproof::cli {
 namespace {
@@ -48,7 +49,7 @@ class Campaign {
     for (size_t i = 0; i < backends_.size(); ++i) {
       if (const auto* paths = backends_[i]->kernel_paths()) report_.backends[i].kernel_paths = *paths;
     }
-    remove_case_in_flight();
+    remove_cases_in_flight();
     return std::move(report_);
   }
 
@@ -142,12 +143,14 @@ class Campaign {
 
   // Written before the call, so that a back end that takes this process down leaves its case behind.
   void save_case_in_flight(const RemapCase& remap_case, const std::string& backend, const std::string& name) {
-    case_in_flight_ = options_.findings / (file_stem_of(backend) + "-in-flight.json");
-    save_case(case_in_flight_, remap_case, id_of(name), "saved before it was run");
+    const std::filesystem::path file = options_.findings / (file_stem_of(backend) + "-in-flight.json");
+    cases_in_flight_.insert(file);
+    const std::string error = save_case(file, remap_case, id_of(name), "saved before it was run");
+    if (!error.empty() && report_.save_error.empty()) report_.save_error = error;
   }
-  void remove_case_in_flight() const {
+  void remove_cases_in_flight() const {
     std::error_code ignored;
-    if (!case_in_flight_.empty()) std::filesystem::remove(case_in_flight_, ignored);
+    for (const std::filesystem::path& file : cases_in_flight_) std::filesystem::remove(file, ignored);
   }
 
   const CampaignOptions& options_;
@@ -155,7 +158,7 @@ class Campaign {
   const std::function<void(const Progress&)>& on_progress_;
   const std::function<bool()>& should_stop_;
   CampaignReport report_;
-  std::filesystem::path case_in_flight_;
+  std::set<std::filesystem::path> cases_in_flight_;
   Clock::time_point begin_ = Clock::now();
   Clock::time_point last_progress_ = begin_;
 };

@@ -53,6 +53,7 @@ struct CampaignReport {
   uint64_t next_case = 0;  // where to go on
   double seconds = 0;
   bool is_interrupted = false;
+  std::string save_error;  // of the first case that could not be saved before it was run
   bool requires_coverage = false;
   std::vector<BackendTally> backends;
   std::array<int64_t, harness::kNumCorners> corners{};  // compared cases that reached each

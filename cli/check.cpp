@@ -62,7 +62,7 @@ std::string known_faults() {
   return list.empty() ? fmt::format("none were built into {}", fault_folder().string()) : list;
 }
 
-// The report is written whole or not at all, and a failure to write it is not lost.
+// A failure to write the report is not lost.
 bool write_file(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << text;
@@ -123,8 +123,9 @@ std::string bulk_usage_error_of(const CheckOptions& options) {
   if (options.backends.size() > 1 || (options.backends.size() == 1 && options.backends[0] != "cuda" && options.backends[0] != "host")) {
     return "--bulk runs on one back end, cuda (the default) or host";
   }
-  if (!options.faults.empty() || !options.level.empty() || !options.accepted.empty() || !options.junit.empty()) {
-    return "--bulk goes with none of --fault, --level, --accept and --junit";
+  if (!options.faults.empty() || !options.level.empty() || !options.accepted.empty() || !options.junit.empty() || options.has_exact_buffers ||
+      options.is_in_process || options.has_every_path || options.requires_coverage) {
+    return "--bulk goes with none of --fault, --level, --accept, --junit, --exact-buffers, --in-process, --every-path and --require-coverage";
   }
   return {};
 }

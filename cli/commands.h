@@ -1,6 +1,6 @@
 #pragma once
 // The verbs of the slotproof program. Each adds its options to the parser and returns what runs it; a run returns the exit
-// code: 0 all holds, 1 a counterexample, 2 wrong usage.
+// code: 0 all holds, 1 a counterexample, 2 wrong usage, 130 interrupted.
 
 #include "property_tests/harness/backend.h"
 

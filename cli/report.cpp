@@ -100,6 +100,16 @@ std::string program() {
   return error || relative.empty() || relative.string().starts_with("..") ? self.string() : relative.string();
 }
 
+namespace {
+
+std::string_view verdict_of(const CampaignReport& report) {
+  if (!report.holds()) return "COUNTEREXAMPLE FOUND";
+  const bool has_judged = std::any_of(report.backends.begin(), report.backends.end(), [](const BackendTally& tally) { return tally.num_cases > 0; });
+  return has_judged ? "All invariants hold" : "NO CASE WAS JUDGED";
+}
+
+}  // namespace
+
 std::string table_of(const CampaignReport& report, const std::vector<AbsentBackend>& absent) {
   std::string text = fmt::format("{:<26}", "invariant");
   for (const BackendTally& tally : report.backends) text += fmt::format(" {:>20} {:>9}", short_name_of(tally).substr(0, 20), "failures");
@@ -119,12 +129,13 @@ std::string table_of(const CampaignReport& report, const std::vector<AbsentBacke
                         grouped(tally.num_indices), rate_of(tally),
                         tally.num_accepted ? fmt::format("; {} cases not judged (accepted divergences)", grouped(tally.num_accepted)) : "");
   }
+  if (!report.save_error.empty()) text += fmt::format("NOT SAVED before the call: {}\n", report.save_error);
   for (const AbsentBackend& backend : absent) text += fmt::format("{} absent: {}\n", backend.name, backend.reason);
   for (const BackendTally& tally : report.backends) {
     if (tally.kernel_paths && (tally.name == "cuda" || report.requires_coverage)) text += "\n" + path_grid_of(tally);
   }
   if (report.requires_coverage) text += "\n" + coverage_lines(report);
-  text += fmt::format("\n{}: seed {}, cases {} to {}, {:.1f} s{}\n", report.holds() ? "All invariants hold" : "COUNTEREXAMPLE FOUND", report.seed, report.first_case,
+  text += fmt::format("\n{}: seed {}, cases {} to {}, {:.1f} s{}\n", verdict_of(report), report.seed, report.first_case,
                       report.next_case == report.first_case ? report.first_case : report.next_case - 1, report.seconds,
                       report.is_interrupted ? fmt::format("; interrupted, go on with --seed {} --first-case {}", report.seed, report.next_case) : "");
   return text;
@@ -149,7 +160,10 @@ std::string text_of(const Counterexample& found, const BackendTally& backend) {
   if (!found.save_error.empty()) return text + fmt::format("  NOT SAVED: {}\n", found.save_error);
   text += fmt::format("  {:<20} {} replay {} --case {} --backend {}\n", "replay", program(), found.file.string(), id, backend.name);
   if (finding.violation && finding.violation->row >= 0) {
-    text += fmt::format("  {:<20} {} explain {} --case {} --row {} --column {}\n", "explain", program(), found.file.string(), id, finding.violation->row, finding.violation->column);
+    // A column of a compacted output is no column of the input: there the whole row is explained.
+    const bool is_compacted = found.shrunk.placement == spec::Placement::kCompacted;
+    text += fmt::format("  {:<20} {} explain {} --case {} --row {}{}\n", "explain", program(), found.file.string(), id, finding.violation->row,
+                        is_compacted ? "" : fmt::format(" --column {}", finding.violation->column));
   }
   return text;
 }

@@ -142,7 +142,7 @@ function(slotproof_add_fault)
   endif()
 
   foreach(name IN LISTS fault_SOURCES)
-    if(NOT name IN_LIST patched)
+    if(NOT name IN_LIST fault_patched)
       list(APPEND own_sources "${PROJECT_SOURCE_DIR}/${name}")
     endif()
   endforeach()

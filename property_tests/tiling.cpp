@@ -1,6 +1,6 @@
-// The seed's tile table, and the planner of our own.
+// The seed's tile table. The planner of our own, kernels/tiling, has another table; what it picks is checked by tiling_invariance
+// and by kernel_paths.cpp.
 
-#include "kernels/tiling.h"
 #include "reference/tiling.h"
 #include "spec/tiling.h"
 

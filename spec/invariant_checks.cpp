@@ -79,6 +79,10 @@ void Check::expect_none_by(const std::function<bool(const Entry&)>& is_mine) {
     if (!is_compacted() || first_mine == nullptr || !are_all_mine) continue;
     const auto too_many = surplus(slots_got(t), slots_expected(t));
     const int32_t count = meaning.expected.valid_counts[t];
+    // Behind an exact prefix it is the tail that was not written.
+    bool is_prefix_exact = true;
+    for (int32_t k = 0; k < count; ++k) is_prefix_exact &= got(t, k) == meaning.expected.slots(t, k);
+    if (is_prefix_exact) continue;
     // A surplus in the prefix beside a slot that is missing is a wrong slot, not one too many.
     if (!too_many.empty() && count < problem.topk() && got(t, count) != kNone && int32_t(slots_got(t).size()) > count) {
       report(first_mine->decided_by, t, count, "no slot beyond " + std::to_string(count) + " of them", list(too_many) + " too many");

@@ -41,7 +41,7 @@ Share share_of(const RankOwnership& dcp, int32_t tok) {
 }
 
 std::optional<int32_t> local_length(const RankOwnership& dcp, int32_t length) {
-  if (length < 0) return std::nullopt;
+  if (length < 0 || dcp.size < 1 || dcp.rank < 0 || dcp.rank >= dcp.size || dcp.interleave < 1) return std::nullopt;
   // The position that comes next tells how far the deal has got: ranks before its owner have had their group of this
   // round, its owner a part of it, ranks behind it nothing yet.
   const Share next = share_of(dcp, length);

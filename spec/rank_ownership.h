@@ -31,7 +31,7 @@ class Writer {
 // a round leaves the writer where it was and every rank `interleave` positions richer. Some sixty additions.
 Share share_of(const RankOwnership& dcp, int32_t tok);
 
-// How many of the positions 0 ... length - 1 the rank gets; nothing for a negative length.       (P2)
+// How many of the positions 0 ... length - 1 the rank gets; nothing for a negative length, or a dcp against A8-A10.       (P2)
 std::optional<int32_t> local_length(const RankOwnership& dcp, int32_t length);
 
 // Where the local position lies when a share fills blocks of block_size rows one after another.

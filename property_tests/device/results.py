@@ -86,12 +86,12 @@ def page_of(record):
     return "\n".join(lines) + "\n"
 
 
-def write(folder, found, build, steps, seconds):
+def write(folder, found, build, steps, kernel_paths, seconds):
     """Writes both files and returns their paths."""
     version = re.search(r"Version ([\d.]+)", output_of(sanitizer(), "--version"))
     record = {"format": "slotproof-device-run", "version": 1, "ok": all(step["ok"] for step in steps), "device": found, **source_of(build),
               "compute_sanitizer": version[1] if version else "unknown",
-              "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"), "seconds": round(seconds, 1), "steps": steps}
+              "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"), "seconds": round(seconds, 1), "steps": steps, "kernel_paths": kernel_paths}
     folder.mkdir(parents=True, exist_ok=True)
     stem = re.sub(r"[^a-z0-9]+", "-", found["name"].lower()).strip("-")
     page, data = folder / f"{stem}.md", folder / f"{stem}.json"

@@ -41,6 +41,7 @@ class Run:
         self.build = options.build.resolve()
         self.options = options
         self.steps = []
+        self.kernel_paths = {}  # launches of each, over all campaigns
         self.failures = []  # name and output of each
         self.environment = dict(
             os.environ, SLOTPROOF_SOURCE_DIR=str(ROOT), SLOTPROOF_FAULT_DIR=str(self.build / "faults"),
@@ -113,6 +114,8 @@ def check(run, seed, *flags):
         raise Failed(f"counterexample {found['file']}: {found['text']}")
     if code != 0:
         raise Failed(f"exit code {code}; {len(missing)} paths never launched{': ' + missing[0] if missing else ''}")
+    for name, launches in paths.items():
+        run.kernel_paths[name] = run.kernel_paths.get(name, 0) + launches
     return {"cases": backend["cases"], "indices": backend["indices"], "kernel paths launched": len(paths) - len(missing),
             "launches on the rarest path": min(paths.values()), "seed": seed}
 
@@ -163,7 +166,7 @@ def num_findings_of(run, tool, command):
 
 def num_findings(run, tool, backend, cases):
     return num_findings_of(run, tool, [run.program(), "check", "--backend", backend, "--in-process", "--exact-buffers", "--every-path",
-                                       "--cases", str(cases), "--findings", str(run.scratch / "findings")])
+                                       "--cases", str(cases), "--findings", str(run.options.findings)])
 
 
 def clean_diagnosis(run, tool):
@@ -215,7 +218,7 @@ def main():
     parser.add_argument("--build", type=Path, required=True, help="a build folder, or a bundle")
     parser.add_argument("--results", type=Path, default=ROOT / "docs" / "results", help="folder for the report (default: docs/results)")
     parser.add_argument("--findings", type=Path, default=Path("findings"), help="folder for counterexamples and the output of failing steps")
-    parser.add_argument("--seconds", type=int, default=30, help="of each of the two campaigns (default: 30)")
+    parser.add_argument("--seconds", type=int, default=30, help="of each of the two campaigns and the two bulk runs (default: 30)")
     options = parser.parse_args()
     device = results.device()
     if isinstance(device, str):
@@ -233,7 +236,7 @@ def main():
         log = options.findings / "device-run.log"
         log.write_text("\n".join(f"==== {name}\n{results.shortened(output)}" for name, output in run.failures))
         print(f"the output of the failing steps is in {log}")
-    for path in results.write(options.results, device, run.build, run.steps, time.monotonic() - begin):
+    for path in results.write(options.results, device, run.build, run.steps, run.kernel_paths, time.monotonic() - begin):
         print(f"wrote {path}")
     return 1 if run.failures else 0
 

@@ -54,7 +54,17 @@ constexpr std::array kDivergences = {
     Divergence{"D10", [](const spec::RemapProblem&) { return false; }},  // taken care of by judging as order unspecified
     Divergence{"D13", [](const spec::RemapProblem& p) { return p.topk() % 128 != 0; }},
 };
-constexpr std::array kRefusalDivergences = {std::pair{"D6", Rule::A3}, std::pair{"D12", Rule::A3}, std::pair{"D14", Rule::A12}};
+// The same for calls that are refused: by which rule, and for what.
+struct RefusalDivergence {
+  std::string_view id;
+  Rule rule;
+  bool (*matters)(const spec::RemapProblem&);
+};
+constexpr std::array kRefusalDivergences = {
+    RefusalDivergence{"D6", Rule::A3, [](const spec::RemapProblem& p) { return p.req_id.size != p.num_tokens(); }},
+    RefusalDivergence{"D12", Rule::A3, [](const spec::RemapProblem& p) { return p.prefill_request_id && p.prefill_request_id->size < p.num_tokens(); }},
+    RefusalDivergence{"D14", Rule::A12, [](const spec::RemapProblem&) { return true; }},
+};
 
 std::optional<Rule> refusal_in(const RunOutcome& run) {
   return run.kind == RunOutcome::Kind::kRefused ? run.refused : std::nullopt;
@@ -93,7 +103,7 @@ std::string AcceptedDivergences::parse(const std::vector<std::string>& ids) {
   for (const std::string& id : ids) {
     bool is_known = false;
     for (const Divergence& divergence : kDivergences) is_known |= divergence.id == id;
-    for (const auto& [refusal_id, rule] : kRefusalDivergences) is_known |= refusal_id == id;
+    for (const RefusalDivergence& divergence : kRefusalDivergences) is_known |= divergence.id == id;
     if (!is_known) {
       return fmt::format("'{}' is no divergence that can be accepted: D1, D2, D3, D5, D6, D7, D8, D9, D10, D12, D13, D14", id);
     }
@@ -105,8 +115,8 @@ std::string AcceptedDivergences::parse(const std::vector<std::string>& ids) {
 bool AcceptedDivergences::is_accepted(const spec::RemapProblem& problem) const {
   if (ids_.empty()) return false;
   if (const auto refusal = spec::refusal_of(problem)) {
-    for (const auto& [id, rule] : kRefusalDivergences) {
-      if (ids_.count(id) && refusal->rule == rule) return true;
+    for (const RefusalDivergence& divergence : kRefusalDivergences) {
+      if (ids_.count(std::string(divergence.id)) && refusal->rule == divergence.rule && divergence.matters(problem)) return true;
     }
     return false;
   }

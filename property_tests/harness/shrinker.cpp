@@ -172,7 +172,9 @@ class Neighbours {
       set(0);
       if (value > 1) set(1);
       if (value > 3) set(value / 2);
-      if (value > 1) set(value - 1);
+      // Towards the smallest that will do, in ever smaller steps: one at a time from a large number would take all tries.
+      if (value > 64) set(value - value / 4), set(value - value / 16), set(value - value / 64);
+      else if (value > 1) set(value - 1);
     }
   }
 

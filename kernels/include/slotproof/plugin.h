@@ -55,7 +55,7 @@ typedef struct slotproof_run_options {
 
 enum slotproof_memory { SLOTPROOF_MEMORY_HOST = 0, SLOTPROOF_MEMORY_CUDA = 1 };
 
-/* What inputs the plug-in claims to stand: see "Judging implementations made elsewhere" in docs/spec.md. */
+/* What inputs the plug-in claims to stand: see docs/judging.md. */
 enum slotproof_level { SLOTPROOF_LEVEL_CORE = 0, SLOTPROOF_LEVEL_GUARDED = 1, SLOTPROOF_LEVEL_STABLE = 2 };
 
 /* What the plug-in's signature can say. A rule whose input it cannot say is not applicable, never failed. */
