@@ -2,8 +2,11 @@
 
 #include "property_tests/device_batch.h"
 
+#include <slotproof/diagnosis.h>
+
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <memory>
 
@@ -59,6 +62,41 @@ TEST_F(DeviceGraphs, HaveNoNodeWhereNothingIsToBeWritten) {
   size_t num_nodes = 1;
   SLOTPROOF_CUDA(cudaGraphGetNodes(graph.graph, nullptr, &num_nodes));
   EXPECT_EQ(num_nodes, 0u);
+}
+
+TEST_F(DeviceGraphs, HoldTheDiagnosisAsOneNodeWhoseTotalsRunOnFromReplayToReplay) {
+  constexpr int64_t kReplays = 1000;
+  using Totals = std::array<int64_t, kNumReasons>;
+  const HostInputs inputs = inputs_of(1, kTokens - 5);
+  const Batch batch(inputs);
+  Stream stream;
+  for (const Kind& kind : kKinds) {
+    std::vector<int32_t> unused(kOutputWords);
+    Totals due{};
+    DiagnoseArgs on_host;
+    on_host.inputs = args_of(kind, inputs.req_id.data(), inputs.block_table.data(), inputs.token_indices.data(), unused.data());
+    on_host.totals = due.data();
+    ASSERT_TRUE(diagnose_on_host(on_host).ok());
+    const DeviceWords totals(std::vector<int32_t>(2 * size_t(kNumReasons), 0));
+    DiagnoseArgs args;
+    args.inputs = batch.args(kind);
+    args.totals = reinterpret_cast<int64_t*>(totals.data());
+    Graph graph;
+    SLOTPROOF_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    const Status status = launch_remap_diagnose(args, stream);
+    SLOTPROOF_CUDA(cudaStreamEndCapture(stream, &graph.graph));
+    ASSERT_TRUE(status.ok()) << status.message();
+    size_t num_nodes = 0;
+    SLOTPROOF_CUDA(cudaGraphGetNodes(graph.graph, nullptr, &num_nodes));
+    EXPECT_EQ(num_nodes, 1u);
+    SLOTPROOF_CUDA(cudaGraphInstantiate(&graph.exec, graph.graph, 0));
+    for (int64_t replay = 0; replay < kReplays; ++replay) SLOTPROOF_CUDA(cudaGraphLaunch(graph.exec, stream));
+    stream.synchronize();
+    Totals got{};
+    const std::vector<int32_t> words = totals.words();
+    std::memcpy(got.data(), words.data(), sizeof got);
+    for (int32_t reason = 0; reason < kNumReasons; ++reason) EXPECT_EQ(got[size_t(reason)], kReplays * due[size_t(reason)]) << name_of(NoneReason(reason)) << ", " << name_of(kind);
+  }
 }
 
 class GraphReplays : public DeviceTest, public testing::WithParamInterface<Kind> {};
