@@ -68,8 +68,9 @@ KernelPathSet kernel_paths_of(const RemapArgs& args, int32_t team_width) noexcep
     const int32_t input = vector_phase_of(view.token_indices + row * view.token_indices_stride);
     const int32_t output = vector_phase_of(view.slots + row * view.slots_stride);
     const bool is_in_place = args.placement == Placement::kInPlace;
-    const KernelPath path{
-        args.placement, {dcp_of(args), plan.lookup, plan.team_width}, input == 0, output == (is_in_place ? input : 0), plan.tile < topk, args.valid_counts.has_value()};
+    const KernelPath path{args.placement,   {dcp_of(args), plan.lookup, plan.team_width},
+                          input == 0,       output == (is_in_place ? input : 0),
+                          plan.tile < topk, args.valid_counts.has_value()};
     paths.set(static_cast<std::size_t>(index_of(path)));
   }
   return paths;

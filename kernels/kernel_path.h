@@ -17,13 +17,20 @@ struct RowKernel {
   bool operator==(const RowKernel&) const = default;
 };
 inline constexpr RowKernel kRowKernels[] = {
-    {Dcp::kOff, Lookup::kGlobal, 32},          {Dcp::kOff, Lookup::kGlobal, 64},
-    {Dcp::kOff, Lookup::kGlobal, 128},         {Dcp::kOff, Lookup::kGlobal, 256},
-    {Dcp::kOff, Lookup::kStaged, 128},         {Dcp::kOff, Lookup::kStaged, 256},
-    {Dcp::kOn, Lookup::kGlobal, 32},           {Dcp::kOn, Lookup::kGlobal, 64},
-    {Dcp::kOn, Lookup::kGlobal, 128},          {Dcp::kOn, Lookup::kGlobal, 256},
-    {Dcp::kOnPowersOfTwo, Lookup::kGlobal, 32}, {Dcp::kOnPowersOfTwo, Lookup::kGlobal, 64},
-    {Dcp::kOnPowersOfTwo, Lookup::kGlobal, 128}, {Dcp::kOnPowersOfTwo, Lookup::kGlobal, 256},
+    {Dcp::kOff, Lookup::kGlobal, 32},
+    {Dcp::kOff, Lookup::kGlobal, 64},
+    {Dcp::kOff, Lookup::kGlobal, 128},
+    {Dcp::kOff, Lookup::kGlobal, 256},
+    {Dcp::kOff, Lookup::kStaged, 128},
+    {Dcp::kOff, Lookup::kStaged, 256},
+    {Dcp::kOn, Lookup::kGlobal, 32},
+    {Dcp::kOn, Lookup::kGlobal, 64},
+    {Dcp::kOn, Lookup::kGlobal, 128},
+    {Dcp::kOn, Lookup::kGlobal, 256},
+    {Dcp::kOnPowersOfTwo, Lookup::kGlobal, 32},
+    {Dcp::kOnPowersOfTwo, Lookup::kGlobal, 64},
+    {Dcp::kOnPowersOfTwo, Lookup::kGlobal, 128},
+    {Dcp::kOnPowersOfTwo, Lookup::kGlobal, 256},
 };
 inline constexpr int kNumRowKernels = static_cast<int>(std::size(kRowKernels));
 

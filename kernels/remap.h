@@ -7,11 +7,11 @@
 //
 // Team: 1, 2, 4 or 8 warps, 16 columns a thread and pass; wider rows take several passes.
 // Phases in place: start; each pass: load, look up, translate, store, count; for counts: publish, (barrier) sum.
+// Phases compacted: each pass: load, look up, translate, count, compaction.h with its barrier, stage, (barrier) store; sum.
 // With Lookup::kStaged, the first pass's load is followed by table_staging.h with its barrier.
 //
 // No access to shared memory that every entry makes is conditional: the compiler works out the address of a predicated one anew
 // each time. What an entry does not need goes to a word that nobody else minds.
-// Phases compacted: each pass: load, look up, translate, count, compaction.h with its barrier, stage, (barrier) store; sum.
 
 #include "kernels/compaction.h"
 #include "kernels/register_tile.h"

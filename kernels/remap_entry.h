@@ -1,6 +1,6 @@
 #pragma once
 // The scalar arithmetic of one entry: from a position to its place in the block table, and from a block to a slot (R1-R4,
-// R6-R9). Total: every bit pattern has a result. No division, nothing wraps.
+// R6-R9). Total: every bit pattern has a result. No division, and nothing that wrapped counts.
 
 #include "kernels/remap_view.h"
 

@@ -15,14 +15,16 @@ bool has_aligned_rows(const ConstMatrix& matrix) {
   return vector_phase_of(matrix.data) == 0 && (matrix.rows <= 1 || matrix.row_stride % kVectorSize == 0);
 }
 
-bool is_power_of_two(int32_t x) { return std::has_single_bit(static_cast<uint32_t>(x)); }
+bool is_power_of_two(int32_t x) {
+  return std::has_single_bit(static_cast<uint32_t>(x));
+}
 
 Lookup lookup_of(const RemapArgs& args, int32_t team_width) {
   const ConstMatrix& table = args.block_table;
   // The position behind the table's last one stands for all that have no column, so it must be one.
   const bool has_end = int64_t{table.columns} * args.block_size <= INT32_MAX;
-  const bool is_staged = can_stage(team_width, dcp_of(args)) && args.token_indices.columns >= kLeastStagedTopk &&
-                         table.columns <= kStagedColumns && has_aligned_rows(table) && has_end;
+  const bool is_staged = can_stage(team_width, dcp_of(args)) && args.token_indices.columns >= kLeastStagedTopk && table.columns <= kStagedColumns &&
+                         has_aligned_rows(table) && has_end;
   return is_staged ? Lookup::kStaged : Lookup::kGlobal;
 }
 

@@ -23,16 +23,20 @@ enum class Dcp : uint8_t { kOff, kOn, kOnPowersOfTwo };
 
 Dcp dcp_of(const RemapInputs& args) noexcept;
 
-constexpr Sizes sizes_of(Dcp dcp) { return dcp == Dcp::kOnPowersOfTwo ? Sizes::kPowersOfTwo : Sizes::kAny; }
+constexpr Sizes sizes_of(Dcp dcp) {
+  return dcp == Dcp::kOnPowersOfTwo ? Sizes::kPowersOfTwo : Sizes::kAny;
+}
 
 // Where the entries of a request's row of the block table are looked up: where they are, or in a copy in shared memory.
 enum class Lookup : uint8_t { kGlobal, kStaged };
 
 inline constexpr int32_t kStagedColumns = 2048;  // of the widest row that is staged
 
-// Whether a row of so many threads has a kernel that stages. A rank looks up only its own share of the positions, and a narrow
+// Whether a team of so many threads has a kernel that stages. A rank looks up only its own share of the positions, and a narrow
 // team's rows have few: that would not pay for the copy (bench/results/nvidia-h200.json).
-constexpr bool can_stage(int32_t team_width, Dcp dcp) { return team_width >= 128 && dcp == Dcp::kOff; }
+constexpr bool can_stage(int32_t team_width, Dcp dcp) {
+  return team_width >= 128 && dcp == Dcp::kOff;
+}
 
 struct TilePlan {
   int32_t team_width;

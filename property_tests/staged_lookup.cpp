@@ -55,9 +55,7 @@ TEST(StagedLookup, IsPickedForWideRowsOfATableThatFitsAndLiesOnBoundaries) {
   EXPECT_EQ(changed([](RemapCase& c) { c.block_table = OwnedMatrix::filled(2, 9, 1); }), Lookup::kGlobal) << "rows 9 words apart";
   EXPECT_EQ(changed([](RemapCase& c) { c.block_table = OwnedMatrix::filled(1, 9, 1); }), Lookup::kStaged) << "one row has no stride";
   EXPECT_EQ(changed([](RemapCase& c) { c.dcp = {2, 0, 1}; }), Lookup::kGlobal);
-  const auto with_block_size = [&](int32_t size) {
-    return changed([&](RemapCase& c) { c.block_size = size, c.block_stride_rows = size; });
-  };
+  const auto with_block_size = [&](int32_t size) { return changed([&](RemapCase& c) { c.block_size = size, c.block_stride_rows = size; }); };
   EXPECT_EQ(with_block_size(kIntMax / 9), Lookup::kStaged);
   EXPECT_EQ(with_block_size(kIntMax / 9 + 1), Lookup::kGlobal) << "no position stands behind the table's last one";
 }
