@@ -20,7 +20,7 @@ std::string rate_of(const BackendTally& tally) { return grouped(int64_t(double(t
 // A grid: a line for each instantiation of the kernel, a column for each of its ways through memory.
 std::string path_grid_of(const BackendTally& tally) {
   constexpr int kColumns = 16;  // the four last properties of a path, which its number has as its last bits
-  std::string text = fmt::format("Launches by {} of the kernels' paths. Columns: input aligned A or not a, output aligned V or not v, one pass 1 or several 2, counts C or not c\n{:<26}",
+  std::string text = fmt::format("Launches by {} of the kernels' paths. Columns: input aligned A or not a, output aligned V or not v, one pass 1 or several 2, counts C or not c; dcp^: of powers of two\n{:<28}",
                                  short_name_of(tally), "");
   for (int column = 0; column < kColumns; ++column) {
     const KernelPath path = kernel_path_of(column);
@@ -30,7 +30,8 @@ std::string path_grid_of(const BackendTally& tally) {
   for (int i = 0; i < kNumKernelPaths; ++i) {
     const KernelPath path = kernel_path_of(i);
     if (i % kColumns == 0) {
-      text += fmt::format("\n  {:<9} {:<4} width {:<3}", path.placement == Placement::kCompacted ? "compacted" : "in place", path.dcp == Dcp::kOn ? "dcp" : "", path.team_width);
+      const char* variant = path.kernel.lookup == Lookup::kStaged ? "staged" : path.kernel.dcp == Dcp::kOff ? "" : path.kernel.dcp == Dcp::kOn ? "dcp" : "dcp^";
+      text += fmt::format("\n  {:<9} {:<6} width {:<3}", path.placement == Placement::kCompacted ? "compacted" : "in place", variant, path.kernel.team_width);
     }
     const int64_t count = tally.kernel_paths->num_launches[size_t(i)];
     text += fmt::format("{}{:>5}", i % 4 == 0 ? " " : "", count < 10000 ? std::to_string(count) : fmt::format("{}k", count / 1000));

@@ -21,7 +21,7 @@ using Kernel = void (*)(DiagnosisView);
 
 template <int Width>
 Kernel kernel_of(Dcp dcp) {
-  return dcp == Dcp::kOn ? diagnose_kernel<Width, Dcp::kOn> : diagnose_kernel<Width, Dcp::kOff>;
+  return dcp == Dcp::kOff ? diagnose_kernel<Width, Dcp::kOff> : diagnose_kernel<Width, Dcp::kOn>;
 }
 
 Kernel kernel_of(int32_t width, Dcp dcp) {

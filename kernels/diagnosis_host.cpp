@@ -35,7 +35,7 @@ using RunGrid = void (*)(CheckedMemory&, const DiagnosisView&, const HostOptions
 
 template <int Width>
 RunGrid run_grid_of(Dcp dcp) {
-  return dcp == Dcp::kOn ? run_grid<Width, Dcp::kOn> : run_grid<Width, Dcp::kOff>;
+  return dcp == Dcp::kOff ? run_grid<Width, Dcp::kOff> : run_grid<Width, Dcp::kOn>;
 }
 
 RunGrid run_grid_of(int32_t width, Dcp dcp) {

@@ -5,13 +5,38 @@
 #include "kernels/remap_view.h"
 
 #include <bitset>
+#include <iterator>
 
 namespace slotproof {
 
+// The instantiations of a row's body for each placement.
+struct RowKernel {
+  Dcp dcp;
+  Lookup lookup;
+  int32_t team_width;
+  bool operator==(const RowKernel&) const = default;
+};
+inline constexpr RowKernel kRowKernels[] = {
+    {Dcp::kOff, Lookup::kGlobal, 32},
+    {Dcp::kOff, Lookup::kGlobal, 64},
+    {Dcp::kOff, Lookup::kGlobal, 128},
+    {Dcp::kOff, Lookup::kGlobal, 256},
+    {Dcp::kOff, Lookup::kStaged, 128},
+    {Dcp::kOff, Lookup::kStaged, 256},
+    {Dcp::kOn, Lookup::kGlobal, 32},
+    {Dcp::kOn, Lookup::kGlobal, 64},
+    {Dcp::kOn, Lookup::kGlobal, 128},
+    {Dcp::kOn, Lookup::kGlobal, 256},
+    {Dcp::kOnPowersOfTwo, Lookup::kGlobal, 32},
+    {Dcp::kOnPowersOfTwo, Lookup::kGlobal, 64},
+    {Dcp::kOnPowersOfTwo, Lookup::kGlobal, 128},
+    {Dcp::kOnPowersOfTwo, Lookup::kGlobal, 256},
+};
+inline constexpr int kNumRowKernels = static_cast<int>(std::size(kRowKernels));
+
 struct KernelPath {
   Placement placement;
-  Dcp dcp;
-  int32_t team_width;
+  RowKernel kernel;
   bool has_aligned_input;  // the row begins on a 16-byte boundary; else it has a head of single elements
   // In place: the output's vectors lie on its own boundaries, too; else it is written in single elements. Compacted: the output
   // row begins on a boundary; else it has a head of single elements.
@@ -20,7 +45,7 @@ struct KernelPath {
   bool has_counts;
 };
 
-inline constexpr int kNumKernelPaths = 2 * 2 * 4 * 2 * 2 * 2 * 2;
+inline constexpr int kNumKernelPaths = 2 * kNumRowKernels * 2 * 2 * 2 * 2;
 using KernelPathSet = std::bitset<kNumKernelPaths>;
 
 KernelPath kernel_path_of(int index) noexcept;  // index in [0, kNumKernelPaths)

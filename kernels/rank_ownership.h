@@ -17,11 +17,12 @@ struct OwnedPosition {
 };
 
 // Any position >= 0. Nothing overflows, also where N * I does: every intermediate value is at most the position.
+template <Sizes kSizes = Sizes::kAny>
 SLOTPROOF_HD OwnedPosition owned_position_of(const RankDivisors& ranks, uint32_t position) {
-  const uint32_t group = ranks.interleave.quotient(position);
-  const uint32_t round = ranks.size.quotient(group);
-  const uint32_t owner = group - round * ranks.size.divisor;
-  const uint32_t in_group = position - group * ranks.interleave.divisor;
+  const uint32_t group = ranks.interleave.quotient<kSizes>(position);
+  const uint32_t round = ranks.size.quotient<kSizes>(group);
+  const uint32_t owner = ranks.size.remainder<kSizes>(group, round);
+  const uint32_t in_group = ranks.interleave.remainder<kSizes>(position, group);
   return {round * ranks.interleave.divisor + in_group, owner == ranks.rank};
 }
 

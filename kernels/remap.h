@@ -8,10 +8,15 @@
 // Team: 1, 2, 4 or 8 warps, 16 columns a thread and pass; wider rows take several passes.
 // Phases in place: start; each pass: load, look up, translate, store, count; for counts: publish, (barrier) sum.
 // Phases compacted: each pass: load, look up, translate, count, compaction.h with its barrier, stage, (barrier) store; sum.
+// With Lookup::kStaged, the first pass's load is followed by table_staging.h with its barrier.
+//
+// No access to shared memory that every entry makes is conditional: the compiler works out the address of a predicated one anew
+// each time. What an entry does not need goes to a word that nobody else minds.
 
 #include "kernels/compaction.h"
 #include "kernels/register_tile.h"
 #include "kernels/remap_entry.h"
+#include "kernels/table_staging.h"
 
 namespace slotproof {
 
@@ -46,8 +51,41 @@ SLOTPROOF_TEAM RowContext row_context_of(Team& team, const RemapView& view) {
   return context;
 }
 
+// The row's context; where lookups are staged, the table's row is ready for them. A workspace row needs none.
+template <Lookup kLookup, class Team>
+SLOTPROOF_TEAM RowContext begin_row(Team& team, const RemapView& view) {
+  const RowContext context = row_context_of(team, view);
+  if constexpr (kLookup == Lookup::kStaged) {
+    if (!context.is_workspace) stage_table(team, context.table);
+  }
+  return context;
+}
+
+// A decode row: positions in; out the entries of the table, kNone where there is none, and the offsets in the block.
+template <Dcp kDcp, Lookup kLookup, class Team>
+SLOTPROOF_TEAM void look_up(Team& team, const RemapView& view, const RowContext& context, PerThread<Team, RegisterTile>& tile,
+                            PerThread<Team, RegisterTile>& bases) {
+  const uint32_t end = context.limit * view.block_size.divisor;  // the first position behind a table that is staged
+  team.phase("look up", [&](Thread t) {
+    unrolled<kVectorsPerThread>([&](ItemIndex v) {
+      unrolled<kVectorSize>([&](ItemIndex e) {
+        TablePlace place;
+        if constexpr (kLookup == Lookup::kStaged) {
+          static_assert(kDcp == Dcp::kOff);
+          place = place_in_staged_table(view, end, tile[t][v][e]);
+          bases[t][v][e] = staged_table(team).load(t, static_cast<int32_t>(place.column));
+        } else {
+          place = table_place_of<kDcp>(view, tile[t][v][e]);
+          bases[t][v][e] = place.column < context.limit ? team.load(t, context.table, static_cast<int32_t>(place.column)) : kNone;
+        }
+        tile[t][v][e] = static_cast<int32_t>(place.offset);
+      });
+    });
+  });
+}
+
 // Positions in, slots out.
-template <Dcp kDcp, class Team>
+template <Dcp kDcp, Lookup kLookup, class Team>
 SLOTPROOF_TEAM void translate(Team& team, const RemapView& view, const RowContext& context,
                               PerThread<Team, RegisterTile>& tile) {
   if (context.is_workspace) {
@@ -62,15 +100,7 @@ SLOTPROOF_TEAM void translate(Team& team, const RemapView& view, const RowContex
   }
   // All lookups of the tile are on their way before the first is used.
   PerThread<Team, RegisterTile> bases(team);
-  team.phase("look up", [&](Thread t) {
-    unrolled<kVectorsPerThread>([&](ItemIndex v) {
-      unrolled<kVectorSize>([&](ItemIndex e) {
-        const TablePlace place = table_place_of<kDcp>(view, tile[t][v][e]);
-        bases[t][v][e] = place.column < context.limit ? team.load(t, context.table, static_cast<int32_t>(place.column)) : kNone;
-        tile[t][v][e] = static_cast<int32_t>(place.offset);
-      });
-    });
-  });
+  look_up<kDcp, kLookup>(team, view, context, tile, bases);
   team.phase("translate", [&](Thread t) {
     unrolled<kVectorsPerThread>([&](ItemIndex v) {
       unrolled<kVectorSize>([&](ItemIndex e) {
@@ -95,11 +125,14 @@ SLOTPROOF_HD Pass pass_at(const RemapView& view, TensorRow<TensorId::kTokenIndic
   return {begin, view.tile < left ? view.tile : left, vector_phase_of(indices.data + begin)};
 }
 
+// 1 for none, 0 for a slot: what is no slot is negative, places outside of the pass among it.
+SLOTPROOF_HD int32_t count_of_none(int32_t slot) { return static_cast<int32_t>(static_cast<uint32_t>(slot) >> 31); }
+
 struct WarpCount {
   static constexpr const char* kName = "warp_count";
 };
 
-template <Dcp kDcp, class Team>
+template <Dcp kDcp, Lookup kLookup, class Team>
 SLOTPROOF_TEAM void remap_row_in_place(Team& team, const RemapView& view) {
   const auto indices = indices_row(view, team.index());
   const auto slots = slots_row(view, team.index());
@@ -111,12 +144,13 @@ SLOTPROOF_TEAM void remap_row_in_place(Team& team, const RemapView& view) {
   for (int32_t begin = 0; begin < view.topk;) {
     const Pass pass = pass_at(view, indices, begin);
     load_tile(team, indices, pass, tile);
-    if (begin == 0) context = row_context_of(team, view);  // Behind the loads, so that both are on their way at once.
-    translate<kDcp>(team, view, context, tile);
+    if (begin == 0) context = begin_row<kLookup>(team, view);  // Behind the loads, so that both are on their way at once.
+    translate<kDcp, kLookup>(team, view, context, tile);
     store_tile(team, slots, pass, tile);
     team.phase("count", [&](Thread t) {
+      kept[t] += kItemsPerThread;
       unrolled<kVectorsPerThread>([&](ItemIndex v) {
-        unrolled<kVectorSize>([&](ItemIndex e) { kept[t] += tile[t][v][e] >= 0; });
+        unrolled<kVectorSize>([&](ItemIndex e) { kept[t] -= count_of_none(tile[t][v][e]); });
       });
     });
     begin += pass.size;
@@ -177,11 +211,13 @@ SLOTPROOF_TEAM void store_sweep(Team& team, TensorRow<TensorId::kSlots> slots, c
   });
 }
 
-template <Dcp kDcp, class Team>
+template <Dcp kDcp, Lookup kLookup, class Team>
 SLOTPROOF_TEAM void remap_row_compacted(Team& team, const RemapView& view) {
   const auto indices = indices_row(view, team.index());
   const auto slots = slots_row(view, team.index());
-  auto staged = team.template shared<int32_t, tile_capacity(Team::kWidth) + kVectorSize, Staged>();
+  // Behind the staging area each thread has a word for what it drops.
+  constexpr int32_t kDropped = tile_capacity(Team::kWidth) + kVectorSize;
+  auto staged = team.template shared<int32_t, kDropped + Team::kWidth, Staged>();
   PerThread<Team, RegisterTile> tile(team);
   RowContext context{};
   int32_t done = 0;  // columns of the output that have their slot
@@ -189,15 +225,15 @@ SLOTPROOF_TEAM void remap_row_compacted(Team& team, const RemapView& view) {
   for (int32_t begin = 0; begin < view.topk;) {
     const Pass pass = pass_at(view, indices, begin);
     load_tile(team, indices, pass, tile);
-    if (begin == 0) context = row_context_of(team, view);  // Behind the loads, so that both are on their way at once.
-    translate<kDcp>(team, view, context, tile);
+    if (begin == 0) context = begin_row<kLookup>(team, view);  // Behind the loads, so that both are on their way at once.
+    translate<kDcp, kLookup>(team, view, context, tile);
     PerThread<Team, PackedCounts> kept(team);
     team.phase("count", [&](Thread t) {
       kept[t] = 0;
       unrolled<kVectorsPerThread>([&](ItemIndex v) {
-        uint32_t count = 0;
-        unrolled<kVectorSize>([&](ItemIndex e) { count += tile[t][v][e] >= 0; });
-        kept[t] += packed_count(v, count);
+        int32_t none = 0;
+        unrolled<kVectorSize>([&](ItemIndex e) { none += count_of_none(tile[t][v][e]); });
+        kept[t] += packed_count(v, static_cast<uint32_t>(kVectorSize - none));
       });
     });
     PerThread<Team, Items<kVectorsPerThread>> places(team);
@@ -211,7 +247,9 @@ SLOTPROOF_TEAM void remap_row_compacted(Team& team, const RemapView& view) {
       unrolled<kVectorsPerThread>([&](ItemIndex v) {
         int32_t place = static_cast<int32_t>(lead) + places[t][v];
         unrolled<kVectorSize>([&](ItemIndex e) {
-          if (tile[t][v][e] >= 0) staged.store(t, place++, tile[t][v][e]);
+          const bool is_kept = tile[t][v][e] >= 0;
+          staged.store(t, is_kept ? place : kDropped + t.index, tile[t][v][e]);
+          place += is_kept;
         });
       });
     });
@@ -227,12 +265,12 @@ SLOTPROOF_TEAM void remap_row_compacted(Team& team, const RemapView& view) {
   });
 }
 
-template <Placement kPlacement, Dcp kDcp, class Team>
+template <Placement kPlacement, Dcp kDcp, Lookup kLookup, class Team>
 SLOTPROOF_TEAM void remap_row(Team& team, const RemapView& view) {
   if constexpr (kPlacement == Placement::kInPlace) {
-    remap_row_in_place<kDcp>(team, view);
+    remap_row_in_place<kDcp, kLookup>(team, view);
   } else {
-    remap_row_compacted<kDcp>(team, view);
+    remap_row_compacted<kDcp, kLookup>(team, view);
   }
 }
 

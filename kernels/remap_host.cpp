@@ -20,32 +20,42 @@ void describe(CheckedMemory& memory, const RemapArgs& args) {
   if (args.valid_counts) set_vector(TensorId::kValidCounts, *args.valid_counts);
 }
 
-template <int Width, Placement kPlacement, Dcp kDcp>
+template <int Width, Placement kPlacement, Dcp kDcp, Lookup kLookup>
 void run_grid(CheckedMemory& memory, const RemapView& view, const HostOptions& options) {
   const auto num_rows = static_cast<uint32_t>(view.num_tokens);
   const Permutation order(options.cta_order_seed, 0, num_rows);
   for (uint32_t i = 0; i < num_rows; ++i) {
     HostTeam<Width> team(memory, order.at(i), options.thread_order_seed);
-    remap_row<kPlacement, kDcp>(team, view);
+    remap_row<kPlacement, kDcp, kLookup>(team, view);
   }
 }
 
 using RunGrid = void (*)(CheckedMemory&, const RemapView&, const HostOptions&);
 
-template <int Width>
-RunGrid run_grid_of(Placement placement, Dcp dcp) {
-  if (placement == Placement::kInPlace) {
-    return dcp == Dcp::kOn ? run_grid<Width, Placement::kInPlace, Dcp::kOn> : run_grid<Width, Placement::kInPlace, Dcp::kOff>;
+template <int Width, Placement kPlacement>
+RunGrid run_grid_of(Dcp dcp, [[maybe_unused]] Lookup lookup) {
+  if constexpr (can_stage(Width, Dcp::kOff)) {
+    if (lookup == Lookup::kStaged) return run_grid<Width, kPlacement, Dcp::kOff, Lookup::kStaged>;
   }
-  return dcp == Dcp::kOn ? run_grid<Width, Placement::kCompacted, Dcp::kOn> : run_grid<Width, Placement::kCompacted, Dcp::kOff>;
+  switch (dcp) {
+    case Dcp::kOn: return run_grid<Width, kPlacement, Dcp::kOn, Lookup::kGlobal>;
+    case Dcp::kOnPowersOfTwo: return run_grid<Width, kPlacement, Dcp::kOnPowersOfTwo, Lookup::kGlobal>;
+    default: return run_grid<Width, kPlacement, Dcp::kOff, Lookup::kGlobal>;
+  }
 }
 
-RunGrid run_grid_of(int32_t width, Placement placement, Dcp dcp) {
-  switch (width) {
-    case 32: return run_grid_of<32>(placement, dcp);
-    case 64: return run_grid_of<64>(placement, dcp);
-    case 128: return run_grid_of<128>(placement, dcp);
-    default: return run_grid_of<256>(placement, dcp);
+template <int Width>
+RunGrid run_grid_of(Placement placement, Dcp dcp, Lookup lookup) {
+  if (placement == Placement::kInPlace) return run_grid_of<Width, Placement::kInPlace>(dcp, lookup);
+  return run_grid_of<Width, Placement::kCompacted>(dcp, lookup);
+}
+
+RunGrid run_grid_of(const TilePlan& plan, Placement placement, Dcp dcp) {
+  switch (plan.team_width) {
+    case 32: return run_grid_of<32>(placement, dcp, plan.lookup);
+    case 64: return run_grid_of<64>(placement, dcp, plan.lookup);
+    case 128: return run_grid_of<128>(placement, dcp, plan.lookup);
+    default: return run_grid_of<256>(placement, dcp, plan.lookup);
   }
 }
 
@@ -63,7 +73,7 @@ Status remap_on_host(const RemapArgs& args, const HostOptions& options) noexcept
   try {
     memory.begin_launch();
     describe(memory, args);
-    run_grid_of(plan.team_width, args.placement, dcp_of(args))(memory, make_view(args, plan), options);
+    run_grid_of(plan, args.placement, dcp_of(args))(memory, make_view(args, plan), options);
   } catch (const MemoryFault& fault) {
     status = status_of(fault);
   } catch (const std::exception&) {

@@ -8,8 +8,6 @@
 
 namespace slotproof {
 
-enum class Dcp : uint8_t { kOff, kOn };
-
 struct RemapView {
   const int32_t* req_id;              // [T]
   const int32_t* block_table;         // [R, B]
@@ -41,7 +39,5 @@ RemapView make_view(const RemapArgs& args, const TilePlan& plan) noexcept;
 
 // No row has anything to write.
 bool writes_nothing(const RemapArgs& args) noexcept;
-
-inline Dcp dcp_of(const RemapInputs& args) noexcept { return args.dcp.size > 1 ? Dcp::kOn : Dcp::kOff; }
 
 }  // namespace slotproof

@@ -186,10 +186,23 @@ TEST_P(Faults, AreFoundShrunkAndReplayed) {
   EXPECT_EQ(ours.code, 0) << ours.output;
 }
 
-std::vector<std::string> planted_faults() {
+// What shows on one path of the kernels is found by the cases that take the paths. Rows there are wide, and stay so when shrunk.
+class PathFaults : public Program, public testing::WithParamInterface<std::string> {};
+
+TEST_P(PathFaults, AreFoundOnThePathsOfTheKernelsAndReplayed) {
+  const Ran ran = run("check --fault " + GetParam() + " --every-path --cases 0 --findings " + path("findings") + " --json " + path("report.json"));
+  ASSERT_EQ(ran.code, 1) << ran.output;
+  const auto found = json("report.json")["backends"][0]["counterexample"];
+  EXPECT_TRUE(found["case"].get<std::string>().starts_with("path ")) << ran.output;
+  const std::string file = found["file"];
+  EXPECT_EQ(run("replay " + file + " --backend plugin:" + (fault_dir() / (GetParam() + ".so")).string()).code, 1);
+  EXPECT_EQ(run("replay " + file + " --backend reference --backend host").code, 0);
+}
+
+std::vector<std::string> planted_faults(const char* list) {
   std::vector<std::string> names;
   const auto json = nlohmann::json::parse(std::ifstream(source_dir() / "property_tests/faults/faults.json"));
-  for (const auto& fault : json["faults"]) names.push_back(fault["name"]);
+  for (const auto& fault : json[list]) names.push_back(fault["name"]);
   return names;
 }
 std::string name_of_fault(const testing::TestParamInfo<std::string>& tested) {
@@ -197,14 +210,15 @@ std::string name_of_fault(const testing::TestParamInfo<std::string>& tested) {
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
-INSTANTIATE_TEST_SUITE_P(Planted, Faults, testing::ValuesIn(planted_faults()), name_of_fault);
+INSTANTIATE_TEST_SUITE_P(Planted, Faults, testing::ValuesIn(planted_faults("faults")), name_of_fault);
+INSTANTIATE_TEST_SUITE_P(Planted, PathFaults, testing::ValuesIn(planted_faults("path_faults")), name_of_fault);
 
 TEST_F(Program, LaunchesEveryPathOfTheKernelsWhereThatIsRequired) {
   const Ran ran = run("check --backend host --every-path --require-coverage --cases 1 --findings " + path("findings") + " --json " + path("report.json"));
   EXPECT_EQ(ran.code, 0) << ran.output;
-  EXPECT_NE(ran.output.find("host launched all 256 paths of the kernels"), std::string::npos) << ran.output;
+  EXPECT_NE(ran.output.find("host launched all 448 paths of the kernels"), std::string::npos) << ran.output;
   const auto report = json("report.json");
-  EXPECT_EQ(report["backends"][0]["kernel_paths"].size(), 256u);
+  EXPECT_EQ(report["backends"][0]["kernel_paths"].size(), 448u);
   for (const auto& [name, launches] : report["backends"][0]["kernel_paths"].items()) EXPECT_GT(launches, 0) << name;
 }
 

@@ -39,7 +39,7 @@ TEST(KernelPaths, AForcedWidthIsTheOneThatCounts) {
     ASSERT_EQ(paths.count(), 1u);
     for (int i = 0; i < kNumKernelPaths; ++i) {
       if (paths[size_t(i)]) {
-        EXPECT_EQ(kernel_path_of(i).team_width, width);
+        EXPECT_EQ(kernel_path_of(i).kernel.team_width, width);
       }
     }
   }

@@ -9,6 +9,7 @@
 #include <rapidcheck/gtest.h>
 #include <slotproof/rank_ownership.h>
 
+#include <bit>
 #include <limits>
 #include <map>
 
@@ -20,12 +21,17 @@ constexpr int32_t kIntMax = std::numeric_limits<int32_t>::max();
 // Where three independent ways put a position.
 struct Places {
   spec::Share spec, reference;
-  OwnedPosition kernels;  // for the spec's rank
+  OwnedPosition kernels;  // for the spec's rank; not owned where the arithmetic for powers of two differs from that for any sizes
 };
 Places places_of(const spec::RankOwnership& dcp, int32_t tok) {
   const spec::Share share = spec::share_of(dcp, tok);
   const RankDivisors divisors{fast_divisor(dcp.interleave), fast_divisor(dcp.size), uint32_t(share.rank)};
-  return {share, {reference::owner_of(dcp, tok), reference::local_of(dcp, tok)}, owned_position_of(divisors, uint32_t(tok))};
+  OwnedPosition owned = owned_position_of(divisors, uint32_t(tok));
+  if (std::has_single_bit(divisors.size.divisor) && std::has_single_bit(divisors.interleave.divisor)) {
+    const OwnedPosition shifted = owned_position_of<Sizes::kPowersOfTwo>(divisors, uint32_t(tok));
+    if (shifted.local != owned.local || shifted.owned != owned.owned) owned = {shifted.local, false};
+  }
+  return {share, {reference::owner_of(dcp, tok), reference::local_of(dcp, tok)}, owned};
 }
 bool agree(const Places& p) {
   return p.spec.rank == p.reference.rank && p.spec.local == p.reference.local && p.kernels.owned && int64_t{p.kernels.local} == p.spec.local;

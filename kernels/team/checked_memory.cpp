@@ -46,6 +46,7 @@ void CheckedMemory::begin_cta(int32_t cta, int32_t width) {
   cta_ = cta;
   width_ = width;
   phase_ = kTeamScope;
+  copies_.clear();
   cta_time_ = team_time_ = warp_time_ = ++now_;
   starts_.push_back({now_, cta});
 }

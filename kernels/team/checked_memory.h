@@ -108,6 +108,10 @@ class CheckedMemory {
   SharedBlock& shared_block(const void* key, const char* name, int32_t size, std::size_t size_bytes);
   void read_shared(SharedBlock& block, int32_t i, int32_t count, std::size_t vector_bytes, int32_t thread);
   void write_shared(SharedBlock& block, int32_t i, int32_t thread);
+  // A copy of words into [i, i + count) that takes effect at end_copies(); until then nobody wrote those elements. A write of
+  // one of them in between may come before or behind the copy's own, whoever makes it: a race.
+  void begin_copy(SharedBlock& block, int32_t i, int32_t count, const int32_t* from, int32_t thread);
+  void end_copies();
 
   [[noreturn]] void throw_not_uniform(int32_t thread, int32_t other_thread) const;
 
@@ -147,6 +151,14 @@ class CheckedMemory {
   bool is_of_other_cta(uint64_t time) const { return time >= launch_time_ && time < cta_time_; }
   int32_t cta_at(uint64_t time) const;
 
+  struct Copy {
+    SharedBlock* block;
+    const int32_t* from;
+    int32_t i;
+    int32_t count;
+    int32_t thread;
+  };
+
   [[noreturn]] void throw_fault(FaultKind kind, Access access, const Place& place, int32_t thread) const;
   [[noreturn]] void throw_race(Access access, const Place& place, int32_t thread, Access other_access, int32_t other_cta,
                                int32_t other_thread) const;
@@ -166,6 +178,7 @@ class CheckedMemory {
     int32_t cta;
   };
   std::vector<CtaStart> starts_;
+  std::vector<Copy> copies_;  // of this CTA, begun and not ended
 };
 
 }  // namespace slotproof

@@ -38,6 +38,7 @@ class CtaTeam {
     }
 
    private:
+    friend CtaTeam;
     T* data_;
   };
 
@@ -63,6 +64,19 @@ class CtaTeam {
     __shared__ alignas(16) T data[N];
     return SharedArray<T>(data);
   }
+
+  // The multiprocessor moves the words by itself: no register waits for them.
+  template <int N, TensorId Id>
+  __device__ __forceinline__ void copy_async(Thread, SharedArray<int32_t> shared, int32_t j, TensorRow<Id> row, int32_t i) {
+    static_assert((N == 4 || N == 1) && !is_output(Id));
+    const auto target = static_cast<uint32_t>(__cvta_generic_to_shared(shared.data_ + j));
+    if constexpr (N == 4) {
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(target), "l"(row.data + i) : "memory");
+    } else {
+      asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(target), "l"(row.data + i) : "memory");
+    }
+  }
+  __device__ __forceinline__ void wait_async() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
   template <class T>
   __device__ __forceinline__ T uniform(const PerThread<T>& x) {

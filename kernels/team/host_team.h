@@ -54,6 +54,7 @@ class HostTeam {
     }
 
    private:
+    friend HostTeam;
     CheckedMemory* memory_;
     CheckedMemory::SharedBlock* block_;
     T* data_;
@@ -85,6 +86,14 @@ class HostTeam {
     static constexpr char kKey = 0;  // Its address tells this array from those of other types, sizes and tags.
     return SharedArray<T>(memory_, memory_.shared_block(&kKey, Tag::kName, N, N * sizeof(T)));
   }
+
+  template <int N, TensorId Id>
+  void copy_async(Thread t, SharedArray<int32_t> shared, int32_t j, TensorRow<Id> row, int32_t i) {
+    static_assert((N == 4 || N == 1) && !is_output(Id));
+    memory_.read_tensor(Id, row.data, row.size, i, N, t.index);
+    memory_.begin_copy(*shared.block_, j, N, row.data + i, t.index);
+  }
+  void wait_async() { memory_.end_copies(); }
 
   template <class T>
   T uniform(const PerThread<T>& x) {

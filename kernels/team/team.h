@@ -16,6 +16,11 @@
 //     .load(t, i) .store(t, i, x)      thread     one element
 //     .template load_vector<4>(t, i)   thread     four elements from i on; 16-byte aligned
 //     .load(i)                         team       one element, read by every thread
+//   copy_async<4>(t, shared, j, row, i) thread   starts a copy of four elements of an input's row from i on to an array's elements
+//                                                 from j on; both sides 16-byte aligned. <1>: of one. Until wait_async() the
+//                                                 array's elements hold nothing, and nobody else touches them
+//   wait_async()                       team       each thread's copies are its writes from here on: other threads need a
+//                                                 barrier behind it, too
 //   PerThread<Team, T> x(team)         team       a value of each thread that lives across phases, x[t]. Starts poisoned
 //   uniform(per_thread)                team       the value, which must be the same in every thread; every thread
 //   warp_shuffle_up(per_thread, d)     team       the value of lane - d; own value in lanes below d; every thread

@@ -74,7 +74,7 @@ class RunOnGpu(unittest.TestCase):
         self.assertTrue(record["ok"])
         self.assertEqual((record["commit"], record["is_dirty"], record["toolkit"]), ("c0ffee", True, "13.0"))
         counts = {step["name"]: step["counts"] for step in record["steps"]}
-        self.assertEqual(counts["check, guarded buffers"]["kernel paths launched"], 256)
+        self.assertEqual(counts["check, guarded buffers"]["kernel paths launched"], 448)
         self.assertGreaterEqual(counts["check, exact buffers"]["cases"], 256)
         self.assertEqual(counts["memcheck sees cuda-overrun"]["findings"], 3)
         page = (self.root / "results/test-device.md").read_text()

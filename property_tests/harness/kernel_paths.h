@@ -11,7 +11,7 @@
 
 namespace slotproof::harness {
 
-// "compacted, dcp, width 64, input aligned, output aligned, one pass, counts"
+// "compacted, dcp of powers of two, width 64, input aligned, output aligned, one pass, counts"
 std::string name_of(const KernelPath& path);
 
 struct KernelPathTally {
