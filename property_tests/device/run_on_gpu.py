@@ -34,6 +34,9 @@ class Failed(Exception):
     """What went wrong in a step, in one line."""
 
 
+FEW_CASES = ["--cases", "60"]  # drawn ones: most of them are small
+
+
 class Run:
     """The steps so far, and how to run a command of this build."""
 
@@ -164,9 +167,8 @@ def num_findings_of(run, tool, command):
     return sum(int(errors or hazards) for errors, hazards in found), code
 
 
-def num_findings(run, tool, backend, cases):
-    return num_findings_of(run, tool, [run.program(), "check", "--backend", backend, "--in-process", "--exact-buffers", "--every-path",
-                                       "--cases", str(cases), "--findings", str(run.options.findings)])
+def num_findings(run, tool, backend, findings, *flags):
+    return num_findings_of(run, tool, [run.program(), "check", "--backend", backend, "--in-process", "--exact-buffers", "--findings", str(findings), *flags])
 
 
 def clean_diagnosis(run, tool):
@@ -177,15 +179,16 @@ def clean_diagnosis(run, tool):
     return {"findings": 0, "tests": int(passed[1])}
 
 
-def clean(run, tool, backend, cases):
-    count, code = num_findings(run, tool, backend, cases)
+def clean(run, tool, backend, *flags):
+    count, code = num_findings(run, tool, backend, run.options.findings, *flags)
     if count != 0 or code != 0 or "All invariants hold" not in run.output:
         raise Failed(f"{count} findings, exit code {code}")
     return {"findings": 0}
 
 
 def seen(run, fault):
-    count, _ = num_findings(run, fault["tool"], f"plugin:{run.build / 'faults' / 'cuda' / fault['name']}.so", 0)
+    # Any few cases show the fault; what the campaign itself finds of it is no finding of ours.
+    count, _ = num_findings(run, fault["tool"], f"plugin:{run.build / 'faults' / 'cuda' / fault['name']}.so", run.scratch / "findings", *FEW_CASES)
     if count == 0:
         raise Failed(f"{fault['tool']} does not see it")
     found = re.search(f"^.*(?:{FINDING[fault['tool']]}).*$", run.output, re.MULTILINE)
@@ -203,12 +206,12 @@ def run_steps(run):
         run.step("bulk", lambda: bulk(run))
         run.step("bulk, 2048 columns", lambda: bulk(run, "--topk", "2048"))
     for tool in TOOLS:
-        run.step(f"{tool}, kernels", lambda: clean(run, tool, "cuda", 40))
+        run.step(f"{tool}, kernels", lambda: clean(run, tool, "cuda", "--every-path", "--cases", "40"))
     for tool in TOOLS:
         run.step(f"{tool}, diagnosis", lambda: clean_diagnosis(run, tool))
     control = f"plugin:{run.build / 'faults' / 'cuda' / 'slotproof_cuda.so'}"
     for tool in TOOLS:
-        run.step(f"{tool}, plug-in without a fault", lambda: clean(run, tool, control, 0))
+        run.step(f"{tool}, plug-in without a fault", lambda: clean(run, tool, control, *FEW_CASES))
     for fault in json.loads((ROOT / "property_tests" / "faults" / "cuda.json").read_text())["faults"]:
         run.step(f"{fault['tool']} sees {fault['name']}", lambda: seen(run, fault))
 
