@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 MODES = {"plain": "in place", "count": "in place with counts", "dcp": "DCP of 4, compacted, with counts"}
 COLORS = {"slotproof": "#2f81f7", "triton": "#db6d28", "copy": "#8b949e", "gather": "#6e7681", "empty": "#b1bac4", "diagnosis": "#a371f7"}
-LABELS = {"copy": "copy (floor)", "gather": "table rows read (floor)", "empty": "empty launch", "triton": "Triton (vLLM)"}
+LABELS = {"copy": "copy (floor)", "gather": "table rows read (floor)", "empty": "empty launch", "triton": "Triton (vLLM)", "torch": "torch operators"}
 THEMES = {"light": {"text": "#1f2328", "grid": "#d1d9e0"}, "dark": {"text": "#f0f6fc", "grid": "#3d444d"}}
 
 
@@ -64,7 +64,7 @@ def main():
         figure, axes = draw(report, theme, lambda name, points, floor: points if name != "diagnosis" else [], "Microseconds a launch")
         axes[0].set_yscale("log")
         axes[0].set_ylabel("microseconds")
-        axes[-1].legend(fontsize=8, frameon=False)
+        axes[-1].legend(*axes[0].get_legend_handles_labels(), fontsize=8, frameon=False)  # not every contestant takes every mode
         figure.tight_layout()
         figure.savefig(folder / f"{source.stem}-time-{theme_name}.svg", metadata={"Date": None})
         figure, axes = draw(report, theme, lambda name, points, floor: [(t, us / floor[t]) for t, us in points] if name in ("slotproof", "triton") else [],
