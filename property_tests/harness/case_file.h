@@ -1,5 +1,5 @@
 #pragma once
-// Case files: portable problems with what is expected of them. property_tests/vectors/cases.schema.json says the format
+// Case files: portable problems with what is expected of them. property_tests/cases.schema.json says the format
 // exactly; property_tests/vectors/README.md says it in words.
 
 #include "property_tests/harness/remap_case.h"
