@@ -183,6 +183,20 @@ TEST_P(Diagnosis, G2WideRowsOfEveryAlignmentAreCountedOnce) {
     }
   }
 }
+// Widths at which the planner picks each team, with and without ranks: every instantiation of the kernel on a device.
+TEST_P(Diagnosis, G6EveryTeamCountsTheSameWithAndWithoutRanks) {
+  for (const int32_t topk : {100, 600, 1100, 2051}) {
+    for (const spec::RankOwnership dcp : {spec::RankOwnership{}, spec::RankOwnership{3, 1, 2}}) {
+      RemapCase c = plain({}, {0, 7});
+      c.dcp = dcp;
+      c.token_indices = OwnedMatrix::filled(2, topk, 0);
+      for (int32_t k = 0; k < topk; ++k) c.token_indices.at(0, k) = c.token_indices.at(1, k) = k % 5 == 0 ? -k : k % 47;
+      Frame frame(c, 1);
+      Counters counters(2);
+      EXPECT_EQ(disagreement(*backend_, frame, counters, {}), "") << "K = " << topk << ", N = " << dcp.size;
+    }
+  }
+}
 TEST_P(Diagnosis, G3TotalsRunOnFromCallToCallModulo2To64) {
   Frame frame(plain({{0, 1, -1, 12}, {-1, -1, -1, -1}}, {0, 5}), 1);
   Counters counters(2, false, spec::kNumReasons, std::numeric_limits<int64_t>::max());
