@@ -17,6 +17,7 @@ from pathlib import Path
 
 import torch
 
+from floor import floor_of
 from contestants import POISON, Diagnosis, Inputs, Ours, Shape, Torch, Triton, floors_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -135,7 +136,7 @@ def main():
     for shape in shapes_of(options.shapes):
         times, launches = measure(shape, contestants, options.repeats)
         report["points"].append({"shape": shape.as_dict(), "launches": launches, "times": times})
-        floor = max(times[n]["us"] for n in ("copy", "gather") if n in times)
+        floor = floor_of(report["points"][-1])
         cells = "".join(f"{times[n]['us']:>14.2f}" if n in times else f"{'-':>14}" for n in names)
         print(f"{shape.mode:<13}{shape.factor:<17}{shape.tokens:>6} {shape.topk:>5} {cells}   {times['slotproof']['us'] / floor:10.3f}", flush=True)
         for contestant in contestants:

@@ -14,6 +14,8 @@ import json
 import sys
 from pathlib import Path
 
+from floor import floor_of
+
 RESULTS = Path(__file__).resolve().parent / "results"
 MODES = {"plain": "in place", "count": "in place with counts", "dcp": "DCP of 4, compacted, with counts"}
 OTHER_MODES = {"compact": "compacted, no ranks", "dcp_in_place": "DCP of 4, in place", "prefill": "half of the rows prefill"}
@@ -26,14 +28,6 @@ KINDS = ("time", "ratio", "factors")
 
 
 # ---- What is drawn.
-
-def floor_of(point):
-    """The floor of a point: the larger of copying the same bytes and of reading the table rows; of these only where a table row
-    has no more sectors of 32 bytes than positions look into it, for else nobody has to read all of it."""
-    shape, times = point["shape"], point["times"]
-    reads_all = "gather" in times and shape["columns"] <= 8 * shape["topk"] // shape["size"]
-    return max(times[name]["us"] for name in (["copy", "gather"] if reads_all else ["copy"]))
-
 
 def series_of(report, mode):
     """{contestant: [(T, microseconds, floor)]} of one mode over T, all else at the centre."""

@@ -15,32 +15,34 @@ namespace {
 // How many threads of a multiprocessor the compiler leaves registers for. Fewer threads have room for more loads in flight; more
 // threads hide them better. Left alone, it would take more registers than pay, or wait for the first lookups before it issues
 // the last. Measured on an H200 (bench/results/nvidia-h200-kernels.json).
-constexpr int threads_at_once(const RowKernel& kernel) {
-  const bool is_staged = kernel.form.lookup == Lookup::kStaged;
-  if (is_general(kernel)) return is_staged ? 1536 : 1024;
-  if (kernel.team.vectors_per_thread == 4) {
-    if (!is_staged) return 1024;
-    return kernel.team.width == 128 ? 1280 : 1536;
-  }
-  if (kernel.team.vectors_per_thread == 2 && is_staged && kernel.form.sizes == Sizes::kPowersOfTwo) return 2048;
-  return 1536;
+constexpr int threads_at_once(RowLayout layout, Sizes sizes, Lookup lookup, int vectors_per_thread) {
+  const bool is_staged = lookup == Lookup::kStaged;
+  if (layout == RowLayout::kAny) return is_staged ? 1536 : 1024;  // the general kernels
+  if (vectors_per_thread == 4) return is_staged ? 1280 : 1024;
+  return vectors_per_thread == 2 && is_staged && sizes == Sizes::kPowersOfTwo ? 2048 : 1536;
 }
 // A CTA of one warp gets its registers unasked, and so many of them are more than some devices hold.
-constexpr int min_ctas_of(const RowKernel& kernel) {
-  return kernel.team.width == kWarpSize ? 0 : threads_at_once(kernel) / kernel.team.width;
+constexpr int min_ctas_of(RowLayout layout, Sizes sizes, Lookup lookup, int width, int vectors_per_thread) {
+  return width == kWarpSize ? 0 : threads_at_once(layout, sizes, lookup, vectors_per_thread) / width;
 }
 
-template <int kNumber>
-__global__ void __launch_bounds__(kRowKernels[kNumber].team.width, min_ctas_of(kRowKernels[kNumber])) remap_kernel(const __grid_constant__ RemapView view) {
-  CtaTeam<kRowKernels[kNumber].team.width, kRowKernels[kNumber].team.vectors_per_thread> team;
-  remap_row<kRowKernels[kNumber].form>(team, view);
+// Each choice is a parameter of its own, so that profilers and reports name a kernel by what it does.
+template <Placement kPlacement, Rows kRows, RowLayout kLayout, Dcp kDcp, Sizes kSizes, Lookup kLookup, int kWidth, int kVectorsPerThread>
+__global__ void __launch_bounds__(kWidth, min_ctas_of(kLayout, kSizes, kLookup, kWidth, kVectorsPerThread))
+    remap_kernel(const __grid_constant__ RemapView view) {
+  CtaTeam<kWidth, kVectorsPerThread> team;
+  remap_row<RowForm{kPlacement, kRows, kLayout, kDcp, kSizes, kLookup}>(team, view);
 }
 
 using Kernel = void (*)(RemapView);
 
 template <int kNumber>
 constexpr Kernel compiled_kernel() {
-  if constexpr (is_compiled(kRowKernels[kNumber])) return remap_kernel<kNumber>;
+  constexpr RowKernel kKernel = kRowKernels[kNumber];
+  constexpr RowForm kForm = kKernel.form;
+  if constexpr (is_compiled(kKernel)) {
+    return remap_kernel<kForm.placement, kForm.rows, kForm.layout, kForm.dcp, kForm.sizes, kForm.lookup, kKernel.team.width, kKernel.team.vectors_per_thread>;
+  }
   return nullptr;
 }
 template <int... kNumbers>

@@ -1,8 +1,8 @@
 // The program as its users run it: exit codes, reports, and every planted fault found, shrunk and replayed.
 
-#include "property_tests/places.h"
 
 #include "kernels/kernel_path.h"
+#include "property_tests/places.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

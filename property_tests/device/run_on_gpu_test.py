@@ -83,7 +83,7 @@ class RunOnGpu(unittest.TestCase):
         counts = {step["name"]: step["counts"] for step in record["steps"]}
         self.assertEqual(counts["machine code"]["kernels"], 1)
         self.assertIn("there is no code-sm_0.json", counts["machine code"]["moved since the accepted results"])
-        self.assertEqual(counts["check, guarded buffers"]["kernel paths launched"], 448)
+        self.assertEqual(counts["check, guarded buffers"]["kernel paths launched"], 414)
         self.assertGreaterEqual(counts["check, exact buffers"]["cases"], 256)
         self.assertEqual(counts["memcheck sees cuda-overrun"]["findings"], 3)
         page = (self.root / "results/test-device.md").read_text()
