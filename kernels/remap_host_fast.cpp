@@ -64,7 +64,8 @@ RunRows run_rows_of(const TilePlan& plan, Placement placement, Dcp dcp) {
 // Threads for a problem whose caller leaves that to us.
 int64_t num_threads_of(const RemapView& view) {
   const int64_t useful = int64_t{view.num_tokens} * view.topk / kEntriesOfAThread;
-  return std::clamp<int64_t>(useful, 1, std::max(1u, std::thread::hardware_concurrency()));
+  if (useful <= 1) return 1;  // Asking for the machine's takes longer than remapping a row.
+  return std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, useful);
 }
 
 void share_rows(const RemapView& view, RunRows run, int64_t num_threads) {

@@ -39,7 +39,11 @@ class FastHostBackend final : public Backend {
 
 }  // namespace
 
-BackendOrReason make_host_backend() { return {std::make_unique<HostBackend>(), {}}; }
-BackendOrReason make_fast_host_backend() { return {std::make_unique<FastHostBackend>(), {}}; }
+BackendOrReason make_host_backend() {
+  return {std::make_unique<HostBackend>(), {}};
+}
+BackendOrReason make_fast_host_backend() {
+  return {std::make_unique<FastHostBackend>(), {}};
+}
 
 }  // namespace slotproof::harness
