@@ -5,6 +5,7 @@
 #include "property_tests/harness/backend.h"
 #include "property_tests/harness/decoder.h"
 #include "property_tests/harness/judge.h"
+#include "spec/laws.h"
 
 #include <chrono>
 #include <filesystem>
@@ -43,6 +44,7 @@ struct BackendTally {
   double seconds = 0;        // in the back end and the checks
   std::array<InvariantTally, spec::kNumInvariants> invariants{};
   InvariantTally no_fault;
+  std::array<InvariantTally, spec::kNumLaws> laws{};  // cases of their own: drawn, and changed to meet the law's premise
   std::optional<Counterexample> counterexample;
   std::optional<harness::KernelPathTally> kernel_paths;  // of a back end that runs our kernels
 };

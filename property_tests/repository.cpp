@@ -1,6 +1,7 @@
 // The repository about itself: who includes whom, and whether what prose names exists.
 
 #include "property_tests/places.h"
+#include "spec/laws.h"
 #include "spec/rules.h"
 
 #include <gtest/gtest.h>
@@ -109,11 +110,11 @@ TEST(Repository, StemsStandInAllFourFolders) {
 
 bool is_known_id(const std::string& id) {
   static const std::regex divergence("D([1-9]|1[0-8])");  // semantics, "Where upstream disagrees with itself"
-  return spec::rule_of(id).has_value() || std::regex_match(id, divergence);
+  return spec::rule_of(id).has_value() || spec::law_of(id).has_value() || std::regex_match(id, divergence);
 }
 
 void expect_known_ids(const fs::path& file, const std::string& text) {
-  static const std::regex id(R"(\b(R\d+u?|VA?\d+|P\d+|A\d+|D\d+|G\d+)\b)");
+  static const std::regex id(R"(\b(R\d+u?|VA?\d+|P\d+|A\d+|D\d+|G\d+|M\d+)\b)");
   for (auto match = std::sregex_iterator(text.begin(), text.end(), id); match != std::sregex_iterator(); ++match) {
     EXPECT_TRUE(is_known_id(match->str(1))) << file << " names " << match->str(1) << ": " << text;
   }
