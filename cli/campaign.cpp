@@ -34,6 +34,7 @@ class Campaign {
     std::filesystem::create_directories(options.findings, ignored);
     report_.seed = options.seed;
     report_.requires_coverage = options.requires_coverage;
+    report_.requires_corners = options.requires_corners;
     report_.first_case = report_.next_case = options.first_case;
     for (const auto& backend : backends) {
       BackendTally tally;
@@ -228,6 +229,10 @@ class Campaign {
 
 bool CampaignReport::holds() const {
   return std::none_of(backends.begin(), backends.end(), [](const BackendTally& tally) { return tally.counterexample.has_value(); });
+}
+
+bool CampaignReport::has_every_corner() const {
+  return std::none_of(corners.begin(), corners.end(), [](int64_t num_cases) { return num_cases == 0; });
 }
 
 bool CampaignReport::is_covered() const {

@@ -129,7 +129,7 @@ std::string table_of(const CampaignReport& report, const std::vector<AbsentBacke
   for (const spec::LawText& law : spec::laws()) {
     line(fmt::format("{} {}", law.id, law.title), [&](const BackendTally& tally) { return tally.laws[size_t(law.law)]; });
   }
-  text += "(cases drawn for each law; a back end that failed is put to all of them)\n\n" + corner_lines(report.corners, harness::CornerSet().set(), "cases that had each", report.holds()) + "\n";
+  text += "(cases drawn for each law; a back end that failed is put to all of them)\n\n" + corner_lines(report.corners, harness::CornerSet().set(), "cases that had each", report.holds() || report.requires_corners) + "\n";
   for (const BackendTally& tally : report.backends) {
     text += fmt::format("{} ran: {}; level {}; {} cases, {} indices, {} indices/s{}\n", short_name_of(tally), tally.description, tally.level, grouped(tally.num_cases),
                         grouped(tally.num_indices), rate_of(tally),
@@ -141,6 +141,7 @@ std::string table_of(const CampaignReport& report, const std::vector<AbsentBacke
     if (tally.kernel_paths && (tally.name == "cuda" || report.requires_coverage)) text += "\n" + path_grid_of(tally);
   }
   if (report.requires_coverage) text += "\n" + coverage_lines(report);
+  if (report.requires_corners) text += fmt::format("\n{}\n", report.has_every_corner() ? "Every corner was reached" : "CORNERS WERE NOT REACHED: see above");
   text += fmt::format("\n{}: seed {}, cases {} to {}, {:.1f} s{}\n", verdict_of(report), report.seed, report.first_case,
                       report.next_case == report.first_case ? report.first_case : report.next_case - 1, report.seconds,
                       report.is_interrupted ? fmt::format("; interrupted, go on with --seed {} --first-case {}", report.seed, report.next_case) : "");

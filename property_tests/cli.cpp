@@ -140,6 +140,23 @@ TEST_F(Program, PrintsTheRules) {
   EXPECT_EQ(page.str(), run("rules --markdown").output) << "docs/spec.md is not what `slotproof rules --markdown` prints";
 }
 
+TEST_F(Program, PrintsTheCorners) {
+  EXPECT_NE(run("corners column_beyond").output.find("rules R6, P4; public reports: bounds B06 B11, sentinel S01"), std::string::npos);
+  EXPECT_EQ(run("corners no_such").code, 2);
+  std::stringstream page;
+  page << std::ifstream(source_dir() / "docs/corners.md").rdbuf();
+  EXPECT_EQ(page.str(), run("corners --markdown").output) << "docs/corners.md is not what `slotproof corners --markdown` prints";
+}
+
+TEST_F(Program, FailsWhereACornerIsRequiredAndNotReached) {
+  const std::string options = " --backend reference --require-corners --findings " + path("findings");
+  const Ran enough = run("check --cases 4000" + options), few = run("check --cases 20" + options);
+  EXPECT_EQ(enough.code, 0) << enough.output;
+  EXPECT_NE(enough.output.find("Every corner was reached"), std::string::npos) << enough.output;
+  EXPECT_EQ(few.code, 1) << few.output;
+  EXPECT_NE(few.output.find("CORNERS WERE NOT REACHED"), std::string::npos) << few.output;
+}
+
 TEST_F(Program, ReplaysTheCommittedVectorsWithTheLawsOfEach) {
   const Ran ran = run("replay --laws " + vectors("*.json"));
   EXPECT_EQ(ran.code, 0) << ran.output;

@@ -1,7 +1,6 @@
-// The decoder is total, deterministic and reaches the corners; the shrinker ends, and leaves what a person can read.
+// The decoder is total and deterministic (corners.cpp: it reaches the corners); the shrinker ends, and leaves what a person can read.
 
 #include "property_tests/generators.h"
-#include "property_tests/harness/corners.h"
 #include "property_tests/harness/judge.h"
 #include "spec/arguments.h"
 #include "spec/remap.h"
@@ -59,16 +58,6 @@ TEST(Decoder, DrawsTheSameCaseFromTheSameSeed) {
     EXPECT_EQ(as_json(draw_remap(7, index, {})), as_json(draw_remap(7, index, {})));
     EXPECT_NE(as_json(draw_remap(7, index, {})), as_json(draw_remap(8, index, {}))) << index;
   }
-}
-
-TEST(Decoder, ReachesEveryCornerInAQuickRun) {
-  CornerSet reached;
-  for (uint64_t index = 0; index < 4000; ++index) {
-    const RemapCase remap_case = draw_remap(1, index, {});
-    Frame frame(remap_case, 1);
-    reached |= corners_of(frame.problem(), !remap_case.edits.empty());
-  }
-  for (const CornerText& corner : corners()) EXPECT_TRUE(reached.test(size_t(corner.corner))) << corner.id << ": " << corner.what;
 }
 
 TEST(Decoder, ReachesEveryArgumentRule) {
