@@ -2,7 +2,8 @@
 
 #include "property_tests/harness/laws.h"
 
-#include "property_tests/generators.h"
+#include "property_tests/backends.h"
+#include "property_tests/harness/shrinker.h"
 #include "property_tests/places.h"
 #include "reference/remap.h"
 
@@ -14,12 +15,6 @@ namespace slotproof::harness {
 namespace {
 
 using spec::Law;
-
-std::string as_json(const RemapCase& remap_case) {
-  std::ostringstream os;
-  showValue(remap_case, os);
-  return os.str();
-}
 
 struct Subject {
   std::string backend;
@@ -158,25 +153,18 @@ INSTANTIATE_TEST_SUITE_P(Laws, LawsSee,
                          [](const auto& tested) { return std::string(spec::id_of(tested.param.law)); });
 
 // The reference, wrong in one way: of the laws for which no fault is planted.
-class WrongReference final : public Backend {
- public:
-  explicit WrongReference(std::function<void(spec::RemapProblem&)> remap, uint64_t capabilities = SLOTPROOF_CAN_ALL) : remap_(std::move(remap)) {
-    info_.capabilities = capabilities;
-  }
-  const BackendInfo& info() const override { return info_; }
-  RunOutcome run(Frame& frame, const Schedule&) override {
-    spec::RemapProblem problem = frame.problem();
-    remap_(problem);
-    return {};
-  }
-
- private:
-  BackendInfo info_{"wrong", Level::kStable, SLOTPROOF_CAN_ALL, ""};
-  std::function<void(spec::RemapProblem&)> remap_;
-};
+MadeBackend wrong_reference(std::function<void(spec::RemapProblem&)> remap, uint64_t capabilities = SLOTPROOF_CAN_ALL) {
+  return MadeBackend(
+      [remap](Frame& frame, const Schedule&) {
+        spec::RemapProblem problem = frame.problem();
+        remap(problem);
+        return RunOutcome{};
+      },
+      capabilities);
+}
 
 TEST(LawsSee, ALastRowThatIsTakenForTheFirst) {
-  WrongReference wrong([](spec::RemapProblem& p) {
+  MadeBackend wrong = wrong_reference([](spec::RemapProblem& p) {
     reference::remap(p);
     const int64_t last = int64_t{p.num_tokens()} - 1;
     for (int32_t k = 0; k < p.topk() && last > 0; ++k) p.slots.data[last * p.slots.row_stride + k] = p.slots.data[k];
@@ -185,7 +173,7 @@ TEST(LawsSee, ALastRowThatIsTakenForTheFirst) {
 }
 
 TEST(LawsSee, ALastColumnThatOnlyBatchesOfOneRowHave) {
-  WrongReference wrong([](spec::RemapProblem& p) {
+  MadeBackend wrong = wrong_reference([](spec::RemapProblem& p) {
     reference::remap(p);
     for (int64_t t = 0; t < p.num_tokens() && p.num_tokens() > 1 && p.topk() > 0; ++t) p.slots.data[t * p.slots.row_stride + p.topk() - 1] = -1;
   });
@@ -193,7 +181,7 @@ TEST(LawsSee, ALastColumnThatOnlyBatchesOfOneRowHave) {
 }
 
 TEST(LawsSee, AnInterleaveThatCountsWithOneRank) {
-  WrongReference wrong([](spec::RemapProblem& p) {
+  MadeBackend wrong = wrong_reference([](spec::RemapProblem& p) {
     if (p.dcp.size == 1) p.dcp = {p.dcp.interleave, 0, 1};
     reference::remap(p);
   });
@@ -219,7 +207,7 @@ TEST(Laws, AskForNothingThatTheSignatureCannotSay) {
 TEST(Laws, ArePutToASignatureLikeTheSeeds) {
   constexpr uint64_t kSeed = SLOTPROOF_CAN_COUNT | SLOTPROOF_CAN_COMPACT | SLOTPROOF_CAN_DCP | SLOTPROOF_CAN_BLOCK_STRIDE | SLOTPROOF_CAN_PREFILL;
   for (const bool is_right : {true, false}) {
-    WrongReference seed(
+    MadeBackend seed = wrong_reference(
         [&](spec::RemapProblem& p) {
           if (p.dcp.size > 1 && !is_right) p.dcp.rank = 0;
           reference::remap(p);
