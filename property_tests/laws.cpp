@@ -182,10 +182,28 @@ TEST(LawsSee, ALastColumnThatOnlyBatchesOfOneRowHave) {
 
 TEST(LawsSee, AnInterleaveThatCountsWithOneRank) {
   MadeBackend wrong = wrong_reference([](spec::RemapProblem& p) {
-    if (p.dcp.size == 1) p.dcp = {p.dcp.interleave, 0, 1};
+    if (p.dcp.size == 1 && !p.prefill_request_id) p.dcp = {p.dcp.interleave, 0, 1};
     reference::remap(p);
   });
   expect_small_counterexample(Law::kOneRank, wrong);
+}
+
+// Where the premise is not met, the right answer may break the law, and nothing is said.
+TEST(Laws, KeepToTheirPremises) {
+  const auto reference = make_reference_backend().backend;
+  RemapCase hole = case_for(2, 1, 2, true);
+  hole.block_table.at(0, 1) = -1;  // other positions at each rank than with N = 1
+  RemapCase block_twice = hole, torn = hole, far = case_for(2, 1, 2, false), workspace = case_for(1, 1, 2, true);
+  block_twice.block_table.at(0, 1) = block_twice.block_table.at(0, 0);
+  torn.dcp.interleave = 4;
+  workspace.prefill = OwnedPrefill{{0, -1}, {100}, {}};
+  const std::pair<Law, RemapCase> unmet[] = {
+      {Law::kPartition, hole}, {Law::kPartition, far},   {Law::kPartition, workspace},  {Law::kAlignment, hole},
+      {Law::kDense, torn},     {Law::kDense, workspace}, {Law::kWriterAndReader, hole}, {Law::kWriterAndReader, block_twice}};
+  for (const auto& [law, c] : unmet) {
+    const LawVerdict verdict = check_law(law, *reference, c);
+    EXPECT_TRUE(!verdict.is_exercised && verdict.findings.empty()) << spec::id_of(law) << " " << as_json(c);
+  }
 }
 
 TEST(Laws, AreFoundByTheirIds) {

@@ -85,6 +85,26 @@ TEST(Shrinker, MakesNeighboursThatAreNotRefusedForTheirRows) {
   }
 }
 
+// Where rows of the table or workspaces go, ids of those behind them follow.
+TEST(Shrinker, MovesWhatPointsBehindAHole) {
+  RemapCase c;
+  c.req_id = {2, 0};
+  c.block_table = OwnedMatrix::of({{10}, {11}, {12}});
+  c.token_indices = OwnedMatrix::of({{0}, {0}});
+  c.prefill = OwnedPrefill{{2, 1}, {20, 21, 22}, {}};
+  int num_moved = 0;
+  for (const RemapCase& neighbour : simpler_cases(c, ShrinkPass::kTable)) {
+    const auto& starts = neighbour.prefill->workspace_starts;
+    const std::vector<int32_t>& blocks = neighbour.block_table.storage;
+    const auto keeps = [](const std::vector<int32_t>& values, int32_t value) { return std::find(values.begin(), values.end(), value) != values.end(); };
+    EXPECT_TRUE(!keeps(starts, 22) || starts.at(size_t(neighbour.prefill->request_ids[0])) == 22);
+    EXPECT_TRUE(!keeps(starts, 21) || starts.at(size_t(neighbour.prefill->request_ids[1])) == 21);
+    EXPECT_TRUE(!keeps(blocks, 12) || blocks.at(size_t(neighbour.req_id[0])) == 12);
+    num_moved += neighbour.req_id != c.req_id || neighbour.prefill->request_ids != c.prefill->request_ids;
+  }
+  EXPECT_GT(num_moved, 3);
+}
+
 TEST(Shrinker, EndsOnEveryProblemEvenWhereEveryNeighbourFails) {
   for (uint64_t index = 0; index < 60; ++index) {
     const Shrunk shrunk = shrink(draw_remap(5, index, {.max_topk = 40}), [](const RemapCase&) { return true; });
