@@ -20,7 +20,7 @@ using harness::Verdict;
 // What an invariant finds can be explained entry by entry, so the first cases are for the invariants alone.
 constexpr uint64_t kFirstLawCase = 100;
 // A back end that failed is put to each law so often, and so long, to say which of them it breaks.
-constexpr uint64_t kLawCasesAfterFailure = 60;
+constexpr uint64_t kLawCasesAfterFailure = 100;
 constexpr double kLawSecondsAfterFailure = 2;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
