@@ -30,7 +30,7 @@ CornerSet corners_of(const RemapCase& remap_case) {
 // The quick form is whatever `slotproof check --cases 4000` draws; with one seed it could be luck.
 TEST(Corners, AreAllReachedInAQuickRunOfAnySeed) {
   const auto reference = make_reference_backend().backend;
-  for (const uint64_t seed : {1, 2, 3}) {
+  for (const uint64_t seed : {1u, 2u, 3u}) {
     std::array<int, kNumCorners> num_cases{};
     for (uint64_t index = 0; index < kQuickCases; ++index) {
       const CornerSet reached = judge(*reference, draw_remap(seed, index, {}), {1, false}).corners;
