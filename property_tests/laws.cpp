@@ -81,14 +81,15 @@ RemapCase case_for(int32_t size, int32_t interleave, int32_t block_size, bool is
 
 // N in 1 ... 9 and the primes up to 31, and every I that divides S.
 TEST_P(EveryLaw, HoldsForEveryNumberOfRanksAndEveryInterleave) {
-  if (law() == Law::kOneRank) GTEST_SKIP() << "is about one rank";
+  const bool is_of_groups = law() == Law::kAlignment || law() == Law::kOneRank;  // with I = 1 they say nothing
   for (const int32_t size : {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 17, 19, 23, 29, 31}) {
+    if (law() == Law::kOneRank && size > 1) break;
     for (const int32_t block_size : {1, 2, 6, 16}) {
       for (int32_t interleave = 1; interleave <= block_size; ++interleave) {
         if (block_size % interleave != 0) continue;
         const bool needs_one_table = law() == Law::kPartition || law() == Law::kDense || law() == Law::kAlignment;
         const bool is_exercised = exercised_by(case_for(size, interleave, block_size, needs_one_table));
-        EXPECT_TRUE(is_exercised || (law() == Law::kAlignment && interleave == 1)) << "N " << size << ", I " << interleave << ", S " << block_size;
+        EXPECT_TRUE(is_exercised || (is_of_groups && interleave == 1)) << "N " << size << ", I " << interleave << ", S " << block_size;
         if (HasFailure()) return;
       }
     }
