@@ -3,6 +3,7 @@
 #include "property_tests/harness/judge.h"
 
 #include "property_tests/backends.h"
+#include "property_tests/harness/replay.h"
 #include "reference/remap.h"
 #include "spec/arguments.h"
 
@@ -203,6 +204,22 @@ TEST(Judge, JudgesAsOrderUnspecifiedWhereThatIsAccepted) {
   const AcceptedDivergences accepted = accepting({"D10"});
   EXPECT_EQ(names_of(judge(backwards, compacted_case())).front(), "stable_order");
   EXPECT_EQ(names_of(judge(backwards, compacted_case(), {1, true, &accepted})), Names{});
+}
+
+// A vector that expects the input order is replayed on a signature without a promised order: up to the order.
+TEST(Judge, ReplaysUpToTheOrderWhereNoneIsPromised) {
+  Case stable;
+  stable.id = "stable";
+  stable.problem = compacted_case();
+  const auto backwards = [](Frame& frame, const Schedule&) {
+    const RunOutcome outcome = right(frame);
+    const spec::RemapProblem p = frame.problem();
+    std::reverse(p.slots.data, p.slots.data + p.valid_counts->data[0]);
+    return outcome;
+  };
+  MadeBackend promises(backwards), promises_none(backwards, SLOTPROOF_CAN_ALL & ~uint64_t{SLOTPROOF_CAN_PROMISE_ORDER});
+  EXPECT_EQ(replay(promises, stable).result, Replayed::Result::kFails);
+  EXPECT_EQ(replay(promises_none, stable).result, Replayed::Result::kHolds) << replay(promises_none, stable).why;
 }
 
 TEST(Judge, SaysWhatItFound) {

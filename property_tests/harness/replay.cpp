@@ -55,6 +55,7 @@ std::string difference(const spec::RemapProblem& problem, const ExpectedRemap& e
 Replayed replay_remap(Backend& backend, RemapCase remap_case, const Expectation& expected) {
   const BackendInfo& info = backend.info();
   if (!(info.capabilities & SLOTPROOF_CAN_COUNT)) remap_case.counts = false;
+  if (!(info.capabilities & SLOTPROOF_CAN_PROMISE_ORDER)) remap_case.order = spec::Order::kUnspecified;
   if (const std::string missing = missing_capability(remap_case, info.capabilities); !missing.empty()) {
     return not_applicable("the back end cannot be asked for: " + missing);
   }
