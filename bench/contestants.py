@@ -7,33 +7,9 @@ import types
 
 import torch
 
+from plugin_abi import Arguments, Matrix, Vector, load
+
 POISON = 123456789
-
-
-class Vector(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("size", ctypes.c_int32)]
-
-
-class Matrix(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("rows", ctypes.c_int32), ("columns", ctypes.c_int32), ("row_stride", ctypes.c_int64)]
-
-
-class Arguments(ctypes.Structure):  # slotproof_remap_arguments of slotproof/plugin.h
-    _fields_ = [(name, ctypes.c_uint32) for name in (
-        "struct_size", "compacted", "order_unspecified", "has_num_blocks", "has_prefill_request_id", "has_workspace_starts",
-        "has_num_workspace_rows", "has_tile", "has_valid_counts")] + [
-        ("block_size", ctypes.c_int32), ("block_stride_rows", ctypes.c_int64), ("num_blocks", ctypes.c_int64),
-        ("num_workspace_rows", ctypes.c_int64), ("dcp_size", ctypes.c_int32), ("dcp_rank", ctypes.c_int32),
-        ("dcp_interleave", ctypes.c_int32), ("tile", ctypes.c_int32), ("req_id", Vector), ("block_table", Matrix),
-        ("token_indices", Matrix), ("prefill_request_id", Vector), ("workspace_starts", Vector), ("slots", Matrix),
-        ("valid_counts", Vector)]
-
-
-class Plugin(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_uint32), ("abi", ctypes.c_uint32), ("name", ctypes.c_char_p), ("memory", ctypes.c_uint32),
-                ("level", ctypes.c_uint32), ("capabilities", ctypes.c_uint64),
-                ("remap", ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.POINTER(Arguments), ctypes.c_void_p, ctypes.c_void_p,
-                                           ctypes.c_char_p, ctypes.c_uint32))]
 
 
 def vector_of(tensor):
@@ -129,19 +105,22 @@ class Inputs:
         return ""
 
 
-class Ours:
+class Contestant:
+    def accepts(self, shape):
+        return True
+
+    def fits(self, inputs):
+        return True
+
+
+class Ours(Contestant):
     ordered = True
 
     def __init__(self, path, name="slotproof"):
         self.name = name
-        library = ctypes.CDLL(str(path))
-        library.slotproof_plugin_v1.restype = ctypes.POINTER(Plugin)
-        self.plugin = library.slotproof_plugin_v1().contents
+        self.plugin = load(path)
         self.message = ctypes.create_string_buffer(256)
         self.arguments = {}
-
-    def accepts(self, shape):
-        return True
 
     def arguments_of(self, inputs):
         if id(inputs) not in self.arguments:
@@ -166,7 +145,48 @@ class Ours:
         return inputs.slots, inputs.valid_counts if inputs.shape.counts else None
 
 
-class Diagnosis:
+class Kernel(Ours):
+    """One of our kernels by its number, whatever the planner would pick."""
+
+    def __init__(self, library, number, is_shared):
+        fields = (ctypes.c_int32 * 7)()
+        library.slotproof_bench_describe_kernel(number, fields)
+        placement, layout, dcp, sizes, lookup, width, vectors = fields
+        words = ["compacted" if placement else "in place", "decode" if layout else "general", *(["dcp"] if dcp else []), *(["any sizes"] if layout and not sizes else []),
+                 f"{width} x {vectors}", *(["staged"] if lookup else []), *(["shared"] if is_shared else [])]
+        self.name, self.library, self.number, self.is_shared, self.arguments = ", ".join(words), library, number, is_shared, {}
+
+    def do(self, inputs):
+        stream = torch.cuda.current_stream().cuda_stream
+        return self.library.slotproof_bench_launch_kernel(ctypes.byref(self.arguments_of(inputs)), self.number, int(self.is_shared), ctypes.c_void_p(stream))
+
+    def fits(self, inputs):
+        return self.do(inputs) != -1
+
+    def launch(self, inputs):
+        code = self.do(inputs)
+        if code != 0:
+            raise RuntimeError(f"{self.name}: status {code}")
+        return inputs.slots, inputs.valid_counts if inputs.shape.counts else None
+
+
+class Planner:
+    """Names the kernel that the planner picks."""
+
+    def __init__(self, library, kernels):
+        self.library, self.names = library, {(k.number, k.is_shared): k.name for k in kernels}
+
+    def pick(self, arguments):
+        number = self.library.slotproof_bench_planned_kernel(ctypes.byref(arguments))
+        return self.names[number % 1000, number >= 1000]
+
+
+def kernels_of(path):
+    library = ctypes.CDLL(str(path))
+    return library, [Kernel(library, i, shared) for i in range(library.slotproof_bench_num_kernels()) for shared in (False, True)]
+
+
+class Diagnosis(Contestant):
     """Our counts of why entries are none, by row and in total: one launch more that a server can afford, or not."""
 
     name, ordered = "diagnosis", None
@@ -176,9 +196,6 @@ class Diagnosis:
         self.totals = torch.zeros(8, dtype=torch.int64, device="cuda")
         self.row_counts = {}
 
-    def accepts(self, shape):
-        return True
-
     def launch(self, inputs):
         counts = self.row_counts.setdefault(inputs.shape.tokens, torch.empty((inputs.shape.tokens, 8), dtype=torch.int32, device="cuda"))
         code = self.call(ctypes.byref(self.ours.arguments_of(inputs)), ctypes.c_void_p(counts.data_ptr()), ctypes.c_void_p(self.totals.data_ptr()),
@@ -187,7 +204,7 @@ class Diagnosis:
             raise RuntimeError(f"diagnosis: status {code}")
 
 
-class Triton:
+class Triton(Contestant):
     """The upstream wrappers, with the fill and the zeroing that they do."""
 
     name, ordered = "triton", False
@@ -219,7 +236,7 @@ class Triton:
         return result if isinstance(result, tuple) else (result, None)
 
 
-class Torch:
+class Torch(Contestant):
     """Torch operators composed by hand, as a user without a kernel would."""
 
     name, ordered = "torch", True
@@ -236,7 +253,7 @@ class Torch:
         return slots, valid.sum(1, dtype=torch.int32) if s.counts else None
 
 
-class Floor:
+class Floor(Contestant):
     ordered = None  # nothing to check
 
     def __init__(self, name, launch):

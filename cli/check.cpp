@@ -89,7 +89,7 @@ Backends make_backends(const CheckOptions& options) {
     names.push_back("plugin:" + path.string());
   }
   const bool is_default = names.empty();
-  if (is_default) names = {"reference", "host", "cuda"};
+  if (is_default) names.assign(std::begin(harness::kOwnBackends), std::end(harness::kOwnBackends));
   for (const std::string& name : names) {
     auto [backend, reason] = harness::make_backend(name, backend_options_of(options.has_exact_buffers, options.is_in_process));
     if (backend) {
@@ -103,11 +103,26 @@ Backends make_backends(const CheckOptions& options) {
   return backends;
 }
 
-void show_progress(const Progress& progress, const char* unit) {
-  fmt::print(stderr, "\r\x1b[K{} {:3.0f} %  {} {}  {:.2e} indices/s  {:.0f} s", progress.activity, 100 * std::min(progress.share_done, 1.0), progress.num_cases,
-             unit, progress.indices_per_second, progress.seconds);
-  std::fflush(stderr);
-}
+// One line on a terminal, written over and over, gone in the end; nothing anywhere else.
+class ProgressLine {
+ public:
+  explicit ProgressLine(const char* unit) : unit_(unit) {}
+
+  void show(const Progress& progress) const {
+    if (!is_terminal_) return;
+    fmt::print(stderr, "{}{} {:3.0f} %  {} {}  {:.2e} indices/s  {:.0f} s", kClear, progress.activity, 100 * std::min(progress.share_done, 1.0),
+               progress.num_cases, unit_, progress.indices_per_second, progress.seconds);
+    std::fflush(stderr);
+  }
+  void clear() const {
+    if (is_terminal_) fmt::print(stderr, kClear);
+  }
+
+ private:
+  static constexpr const char* kClear = "\r\x1b[K";
+  const char* unit_;
+  bool is_terminal_ = isatty(STDERR_FILENO) == 1;
+};
 
 // The first Ctrl-C ends the campaign with its report; a second one kills.
 void catch_interrupts() {
@@ -120,8 +135,9 @@ void catch_interrupts() {
 
 // A bulk batch is all of one level and judged whole, so what narrows a case has no place here.
 std::string bulk_usage_error_of(const CheckOptions& options) {
-  if (options.backends.size() > 1 || (options.backends.size() == 1 && options.backends[0] != "cuda" && options.backends[0] != "host")) {
-    return "--bulk runs on one back end, cuda (the default) or host";
+  const auto has_batches = [](const std::string& name) { return name == "cuda" || name == "host" || name == "host-fast"; };
+  if (options.backends.size() > 1 || (options.backends.size() == 1 && !has_batches(options.backends[0]))) {
+    return "--bulk runs on one back end, cuda (the default), host-fast or host";
   }
   if (!options.faults.empty() || !options.level.empty() || !options.accepted.empty() || !options.junit.empty() || options.has_exact_buffers ||
       options.is_in_process || options.has_every_path || options.requires_coverage || options.requires_corners) {
@@ -140,20 +156,19 @@ int run_bulk_check(const CheckOptions& options) {
   bulk.seconds = options.seconds;
   if (!options.num_cases && !options.seconds) bulk.seconds = kDefaultBulkSeconds;
   bulk.scale.topk = options.topk;
-  if (name == "host") bulk.scale.max_indices = kHostBulkIndices;
+  const bool is_on_host = name != "cuda";
+  if (is_on_host) bulk.scale.max_indices = kHostBulkIndices;
   bulk.findings = options.findings;
-  auto [slots, reason] = name == "host" ? harness::BulkSlotsOrReason{harness::make_host_bulk_slots(), {}} : harness::make_bulk_slots(2, bulk.scale);
+  const auto kernel = name == "host" ? harness::HostKernel::kChecked : harness::HostKernel::kFast;
+  auto [slots, reason] = is_on_host ? harness::BulkSlotsOrReason{harness::make_host_bulk_slots(kernel), {}} : harness::make_bulk_slots(2, bulk.scale);
   if (slots.empty()) return usage_error(fmt::format("--bulk on {}: {}", name, reason));
   auto [backend, why_not] = harness::make_backend(name);
   if (!backend) return usage_error(fmt::format("--bulk on {}: {}", name, why_not));
 
   catch_interrupts();
-  const bool is_terminal = isatty(STDERR_FILENO) == 1;
-  const auto on_progress = [&](const Progress& progress) {
-    if (is_terminal) show_progress(progress, "batches");
-  };
-  const BulkReport report = run_bulk(bulk, slots, *backend, on_progress, [] { return g_is_interrupted != 0; });
-  if (is_terminal) fmt::print(stderr, "\r\x1b[K");
+  const ProgressLine line("batches");
+  const BulkReport report = run_bulk(bulk, slots, *backend, [&](const Progress& progress) { line.show(progress); }, [] { return g_is_interrupted != 0; });
+  line.clear();
   fmt::print("{}", table_of(report));
   if (report.failure) fmt::print("\n{}", text_of(*report.failure, report));
   const bool is_written = options.json.empty() || write_file(options.json, json_of(report));
@@ -181,12 +196,9 @@ int run_check(const CheckOptions& options) {
   if (!backends.error.empty()) return usage_error(backends.error);
 
   catch_interrupts();
-  const bool is_terminal = isatty(STDERR_FILENO) == 1;
-  const auto on_progress = [&](const Progress& progress) {
-    if (is_terminal) show_progress(progress, "cases");
-  };
-  const CampaignReport report = run_campaign(campaign, backends.present, on_progress, [] { return g_is_interrupted != 0; });
-  if (is_terminal) fmt::print(stderr, "\r\x1b[K");
+  const ProgressLine line("cases");
+  const CampaignReport report = run_campaign(campaign, backends.present, [&](const Progress& progress) { line.show(progress); }, [] { return g_is_interrupted != 0; });
+  line.clear();
   fmt::print("{}", table_of(report, backends.absent));
   for (const BackendTally& tally : report.backends) {
     if (tally.counterexample) fmt::print("\n{}", text_of(*tally.counterexample, tally));
@@ -205,7 +217,7 @@ int run_check(const CheckOptions& options) {
 
 Command add_check(CLI::App& app) {
   auto options = std::make_shared<CheckOptions>();
-  app.add_option("--backend", options->backends, "reference, host, cuda or plugin:PATH; default: all that are present");
+  app.add_option("--backend", options->backends, "reference, host, host-fast, cuda or plugin:PATH; default: all that are present");
   app.add_option("--fault", options->faults, "A planted fault by name; it must be found");
   app.add_option("--level", options->level, "core, guarded or stable; default: what the back end claims")->check(CLI::IsMember({"core", "guarded", "stable"}));
   app.add_option("--accept", options->accepted, "Known divergences not to judge, e.g. D3,D10")->delimiter(',');
@@ -213,7 +225,7 @@ Command add_check(CLI::App& app) {
   app.add_option("--seconds", options->seconds, "Seconds to run, instead of a number of cases")->excludes(cases)->check(CLI::NonNegativeNumber);
   app.add_option("--seed", options->seed, "Seed of the campaign: the same seed draws the same cases")->capture_default_str();
   app.add_option("--first-case", options->first_case, "Where to go on in an interrupted campaign")->capture_default_str();
-  app.add_flag("--bulk", options->is_bulk, fmt::format("Make, run and judge whole batches on the device (--cases counts batches; default {} s)", kDefaultBulkSeconds));
+  app.add_flag("--bulk", options->is_bulk, fmt::format("Make, run and judge whole batches on the device, or on the host with --backend host-fast (--cases counts batches; default {} s)", kDefaultBulkSeconds));
   app.add_option("--topk", options->topk, "With --bulk: the width of all rows, instead of drawn ones")->check(CLI::Range(1, 1 << 20));
   app.add_option("--json", options->json, "Write the report as JSON");
   app.add_option("--junit", options->junit, "Write the report as JUnit XML");

@@ -11,10 +11,10 @@ class HostBackend final : public Backend {
   const BackendInfo& info() const override { return info_; }
 
   RunOutcome run(Frame& frame, const Schedule& schedule) override {
-    const HostOptions options{schedule.team_width, schedule.thread_order_seed, schedule.cta_order_seed};
+    const HostOptions options{schedule.team_width, schedule.thread_order_seed, schedule.cta_order_seed, schedule.planned_rows};
     const RemapArgs args = remap_args_of(frame.problem());
     RunOutcome outcome = outcome_of(remap_on_host(args, options));
-    if (outcome.kind == RunOutcome::Kind::kDone) paths_.add(args, schedule.team_width);
+    if (outcome.kind == RunOutcome::Kind::kDone) paths_.add(args, schedule);
     return outcome;
   }
   const KernelPathTally* kernel_paths() const override { return &paths_; }
@@ -24,8 +24,26 @@ class HostBackend final : public Backend {
   KernelPathTally paths_;
 };
 
+// Its team is not the one that the launcher would pick, so it counts for no path.
+class FastHostBackend final : public Backend {
+ public:
+  const BackendInfo& info() const override { return info_; }
+
+  RunOutcome run(Frame& frame, const Schedule& schedule) override {
+    return outcome_of(remap_on_host_fast(remap_args_of(frame.problem()), {.team_width = schedule.team_width}));
+  }
+
+ private:
+  BackendInfo info_{"host-fast", Level::kStable, SLOTPROOF_CAN_ALL, "the kernels' bodies on the host for speed, without checks"};
+};
+
 }  // namespace
 
-BackendOrReason make_host_backend() { return {std::make_unique<HostBackend>(), {}}; }
+BackendOrReason make_host_backend() {
+  return {std::make_unique<HostBackend>(), {}};
+}
+BackendOrReason make_fast_host_backend() {
+  return {std::make_unique<FastHostBackend>(), {}};
+}
 
 }  // namespace slotproof::harness
