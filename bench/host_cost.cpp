@@ -5,6 +5,7 @@
 // The time of "launch" is that of one launch_remap(); bare_ns is the bare one, more_ns the difference. Goal: below 1000.
 
 #include "kernels/remap_view.h"
+#include "kernels/tiling.h"
 
 #include <benchmark/benchmark.h>
 

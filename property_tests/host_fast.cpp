@@ -133,7 +133,7 @@ struct Second {};
 
 // The primitives that no remap would miss, or that two mistakes could cancel in.
 TEST(FastHost, PrimitivesDoWhatTheirTableSays) {
-  using Team = FastHostTeam<64>;
+  using Team = FastHostTeam<64, 4>;
   Team team(5);
   EXPECT_EQ(team.index(), 5);
   PerThread<Team, int32_t> x(team);
@@ -151,12 +151,12 @@ TEST(FastHost, PrimitivesDoWhatTheirTableSays) {
   auto first = team.shared<int32_t, 8, First>(), second = team.shared<int32_t, 8, Second>();
   const int32_t inputs[8] = {1, 2, 3, 4, 5, 6, 7, 8};
   const TensorRow<TensorId::kBlockTable> row{inputs, 8};
-  team.copy_async<4>(Thread{0}, first, 4, row, 0);
-  team.copy_async<1>(Thread{1}, first, 0, row, 7);
+  team.copy_async<4>(Thread{0}, first, 4, row, 0, true);
+  team.copy_async<4>(Thread{1}, first, 0, row, 4, false);
   team.wait_async();
   for (int32_t i = 0; i < 8; ++i) second.store(Thread{0}, i, -1);
   const auto again = team.shared<int32_t, 8, First>();
-  EXPECT_EQ(again.load(0), 8);
+  EXPECT_EQ(again.load(0), 0);  // Nothing was given.
   unrolled<4>([&](ItemIndex i) { EXPECT_EQ(again.load_vector<4>(Thread{2}, 4)[i], i.value() + 1); });
 
   int64_t totals[2] = {1, INT64_MAX};

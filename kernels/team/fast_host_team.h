@@ -78,9 +78,9 @@ class FastHostTeam {
   }
 
   template <int N, TensorId Id>
-  void copy_async(Thread, SharedArray<int32_t> shared, int32_t j, TensorRow<Id> row, int32_t i, int32_t n) {
+  void copy_async(Thread, SharedArray<int32_t> shared, int32_t j, TensorRow<Id> row, int32_t i, bool is_given) {
     static_assert(N == 4 && !is_output(Id));
-    for (int32_t e = 0; e < N; ++e) shared.data_[j + e] = e < n ? row.data[i + e] : 0;
+    for (int32_t e = 0; e < N; ++e) shared.data_[j + e] = is_given ? row.data[i + e] : 0;
   }
   void wait_async() {}
 
