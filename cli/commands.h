@@ -30,5 +30,6 @@ Command add_check(CLI::App& app);
 Command add_replay(CLI::App& app);
 Command add_explain(CLI::App& app);
 Command add_rules(CLI::App& app);
+Command add_corners(CLI::App& app);
 
 }  // namespace slotproof::cli

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   add("replay", "Run the cases of case files", cli::add_replay);
   add("explain", "Derive the entries of a case, rule by rule", cli::add_explain);
   add("rules", "Print the spec", cli::add_rules);
+  add("corners", "Print what a run must have come across", cli::add_corners);
   try {
     app.parse(argc, argv);
     for (const auto& [sub, run] : commands) {
