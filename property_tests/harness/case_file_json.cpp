@@ -58,9 +58,13 @@ class Position {
 };
 
 // "[json.exception.parse_error.101] parse error at line 1, column 5: ..." without what only the library's author needs.
+// It quotes what was read last, however long that is: of a long one the end is next to the error.
 std::string syntax_error_of(const std::string& what) {
+  constexpr size_t kHead = 100, kTail = 120;
   const auto at = what.find("line ");
-  return "not JSON: " + printable(at == std::string::npos ? what : what.substr(at));
+  std::string text = at == std::string::npos ? what : what.substr(at);
+  if (text.size() > kHead + kTail) text = text.substr(0, kHead) + " ... " + text.substr(text.size() - kTail);
+  return "not JSON: " + printable(text);
 }
 
 template <class Integer>

@@ -55,6 +55,7 @@ class RemapDecoder {
     // Two warps show all that happens between warps; wider teams are only slower to execute here.
     // Of wide rows the wide teams run bodies of their own.
     case_.schedule.team_width = case_.topk() >= 1024 ? pick<int32_t>({128, 256, 128, 256, 64, 32}) : pick<int32_t>({64, 32, 64, 32, 64, 32, 128, 256});
+    if (case_.schedule.team_width > options_.max_team_width) case_.schedule.team_width = 32;
     case_.schedule.thread_order_seed = choices_.below(4) == 0 ? 0 : choices_.bits64();
     case_.schedule.cta_order_seed = choices_.below(4) == 0 ? 0 : choices_.bits64();
   }
