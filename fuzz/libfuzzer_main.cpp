@@ -1,4 +1,5 @@
-// The functions that libFuzzer calls, for the target SLOTPROOF_FUZZ_TARGET. `fuzz_x --replay ...` is fuzz_replay under the same sanitizers.
+// The functions that libFuzzer calls. One program for all targets: fuzz_remap and the others are names of it, and the name says the
+// target. `fuzz_remap --replay ...` is fuzz_replay under the same sanitizers.
 
 #include "fuzz/mutator.h"
 #include "fuzz/replay.h"
@@ -8,14 +9,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <string>
 
 namespace {
 
 using namespace slotproof::fuzz;
 
-const Target& target() {
-  return SLOTPROOF_FUZZ_TARGET;
-}
+const Target* chosen = nullptr;
+const Target& target() { return *chosen; }
 
 struct Tally {
   uint64_t runs = 0, compared = 0;
@@ -32,6 +34,12 @@ void print_tally() {
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
+  const std::string name = std::filesystem::path((*argv)[0]).filename().string(), prefix = "fuzz_";
+  chosen = name.starts_with(prefix) ? target_of(name.substr(prefix.size())) : nullptr;
+  if (chosen == nullptr) {
+    std::fprintf(stderr, "%s: call it by the name of a target: fuzz_remap\n", name.c_str());
+    std::exit(2);
+  }
   if (*argc > 1 && std::strcmp((*argv)[1], "--replay") == 0) std::exit(replay_main(*argc - 1, *argv + 1, &target()));
   std::atexit(print_tally);
   return 0;
