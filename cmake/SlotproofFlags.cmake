@@ -23,3 +23,8 @@ if(SLOTPROOF_FUZZ)
   target_compile_options(slotproof_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize-coverage=inline-8bit-counters,pc-table
     -fsanitize-address-use-after-return=never -fstrict-flex-arrays=3>)
 endif()
+option(SLOTPROOF_COVERAGE "Count what runs, for llvm-cov (clang only)" OFF)
+if(SLOTPROOF_COVERAGE)
+  target_compile_options(slotproof_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fprofile-instr-generate -fcoverage-mapping>)
+  target_link_options(slotproof_flags INTERFACE -fprofile-instr-generate)
+endif()

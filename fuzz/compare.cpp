@@ -31,11 +31,11 @@ void sort_prefixes(const spec::RemapProblem& problem) {
   }
 }
 
-// The judge's first finding; it knows the invariant's name and where it broke.
+// The judge's most telling finding; it knows the invariant's name and where it broke.
 std::optional<Outcome> judged(const RemapCase& remap_case, bool has_repeats) {
   const harness::Verdict verdict = harness::judge(host(), remap_case, {.has_repeats = has_repeats});
   if (verdict.findings.empty()) return std::nullopt;
-  const harness::Finding& finding = verdict.findings.front();
+  const harness::Finding& finding = harness::most_telling(verdict.findings);
   if (!finding.violation) return finding_of("no_fault " + kind_of_fault(finding.fault), finding.fault);
   return finding_of(fmt::format("{} {}", finding.name(), spec::id_of(finding.violation->rule)), harness::describe(finding));
 }

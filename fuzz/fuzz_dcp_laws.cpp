@@ -37,6 +37,15 @@ harness::LocalLengthProblem decode_lengths(ByteChoices& choices) {
   problem.dcp.size = number();
   problem.dcp.interleave = number();
   problem.dcp.rank = choices.below(2) == 0 ? int32_t(choices.below(uint32_t(problem.dcp.size))) : problem.dcp.size - 1;
+  if (choices.below(8) == 7) {  // against A8-A10: no rank has any length
+    const int32_t hostile = -int32_t(choices.below(2));
+    switch (choices.below(4)) {
+      case 0: problem.dcp.size = hostile; break;
+      case 1: problem.dcp.interleave = hostile; break;
+      case 2: problem.dcp.rank = problem.dcp.size; break;
+      default: problem.dcp.rank = -1;
+    }
+  }
   for (uint32_t left = 1 + choices.below(6); left > 0; --left) {
     // The lengths at which a rank's share stops growing are the edges of its groups.
     const int64_t round = std::min(int64_t{problem.dcp.size} * problem.dcp.interleave, int64_t{1} << 32);  // further edges are no lengths
@@ -65,7 +74,7 @@ Outcome check_lengths(const harness::LocalLengthProblem& problem) {
     if (reference::dcp_local_length(length, dcp) != due || dcp_local_length(length, RankOwnership{dcp.size, dcp.rank, dcp.interleave}) != due) {
       return finding_of("local_length P2", fmt::format("length {}: spec {}", length, due.value_or(-1)));
     }
-    if (length < 0) continue;
+    if (!due) continue;
     if (const Outcome outcome = check_position(dcp, length); !outcome.finding.empty()) return outcome;
     if (dcp.size > 16) continue;
     int64_t sum = 0;
@@ -197,6 +206,8 @@ std::optional<harness::Case> case_of(Input input) {
     value.problem = decode_lengths(choices);
   }
   const auto& problem = std::get<harness::LocalLengthProblem>(value.problem);
+  if (problem.dcp.size < 1 || problem.dcp.interleave < 1 || problem.dcp.rank < 0 || problem.dcp.rank >= problem.dcp.size)
+    return std::nullopt;  // a case file has sound ranks
   harness::ExpectedLocalLengths expected;
   for (const int32_t length : problem.lengths) {
     const auto due = spec::local_length(problem.dcp, length);

@@ -17,7 +17,9 @@ namespace {
 using namespace slotproof::fuzz;
 
 const Target* chosen = nullptr;
-const Target& target() { return *chosen; }
+const Target& target() {
+  return *chosen;
+}
 
 struct Tally {
   uint64_t runs = 0, compared = 0;
