@@ -69,7 +69,7 @@ RemapCase decode_arguments(ByteChoices& choices) {
 }
 
 std::optional<RemapCase> case_in(Input input) {
-  if (is_case_text(input)) return problem_in_text<RemapCase>(input);
+  if (is_case_text(input)) return remap_case_in_text(input);
   ByteChoices choices(input.data(), input.size());
   return decode_arguments(choices);
 }

@@ -179,7 +179,7 @@ Outcome check_ranks(const RemapCase& c) {
 Outcome run(Input input, Depth) {
   if (is_case_text(input)) {
     if (const auto lengths = problem_in_text<harness::LocalLengthProblem>(input)) return check_lengths(*lengths);
-    const auto remap_case = problem_in_text<RemapCase>(input);
+    const auto remap_case = remap_case_in_text(input);
     return remap_case && is_lawful(*remap_case) ? check_ranks(*remap_case) : Outcome{};
   }
   ByteChoices choices(input.data(), input.size());
@@ -198,7 +198,7 @@ std::optional<harness::Case> case_of(Input input) {
   harness::Case value;
   if (is_case_text(input)) {
     if (auto lengths = problem_in_text<harness::LocalLengthProblem>(input)) value.problem = *lengths;
-    else if (auto remap_case = problem_in_text<RemapCase>(input)) return case_with_answer(*remap_case);
+    else if (auto remap_case = remap_case_in_text(input)) return case_with_answer(*remap_case);
     else return std::nullopt;
   } else {
     ByteChoices choices(input.data(), input.size());

@@ -1,5 +1,6 @@
 #include "fuzz/input.h"
 
+#include "kernels/tiling.h"
 #include "property_tests/harness/frame.h"
 #include "property_tests/harness/shrinker.h"
 #include "spec/arguments.h"
@@ -12,8 +13,14 @@
 namespace slotproof::fuzz {
 using harness::RemapCase;
 
+std::optional<RemapCase> remap_case_in_text(Input input) {
+  auto remap_case = problem_in_text<RemapCase>(input);
+  if (remap_case && !is_team_width(remap_case->schedule.team_width)) remap_case->schedule.team_width = 0;
+  return remap_case;
+}
+
 std::optional<RemapCase> remap_case_of(Input input, const harness::DecoderOptions& options) {
-  if (is_case_text(input)) return problem_in_text<RemapCase>(input);
+  if (is_case_text(input)) return remap_case_in_text(input);
   harness::ByteChoices choices(input.data(), input.size());
   return decode_remap(choices, options);
 }

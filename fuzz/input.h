@@ -22,6 +22,9 @@ std::optional<Problem> problem_in_text(Input input) {
   return std::nullopt;
 }
 
+// The same of a remap problem. A schedule that the host does not know becomes the planner's: it is no part of the problem.
+std::optional<harness::RemapCase> remap_case_in_text(Input input);
+
 std::optional<harness::RemapCase> remap_case_of(Input input, const harness::DecoderOptions& options);
 
 // A case as the input that says it.
