@@ -17,6 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import engine  # noqa: E402
 from findings import Findings, write_atomically  # noqa: E402
+from follower import Follower  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 FIRST_SLICE_S, LAST_SLICE_S = 3, 120
@@ -38,6 +39,7 @@ class Campaign:
         self.findings = Findings(self.folder / "findings", self.binary)
         self.state = self.load_state()
         self.running = []
+        self.follower, self.environment = None, {}
         self.started = time.monotonic()
         self.is_interrupted = False
         self.num_new = 0
@@ -121,7 +123,7 @@ class Campaign:
         seconds = min(FIRST_SLICE_S * 2 ** min(record["slices"], 8), LAST_SLICE_S, max(self.left(), 1))
         self.state["number"] += 1
         slice_ = engine.Slice(self.binary(target), target, self.corpus(target), self.seeds(target), self.folder, self.state["number"], seconds,
-                              random.randrange(1, 2**31))
+                              random.randrange(1, 2**31), self.environment)
         slice_.begun = time.monotonic()
         self.running.append(slice_)
 
@@ -150,6 +152,25 @@ class Campaign:
             self.num_new += 1
             self.say(f"FINDING {target}: {summary}")
 
+    def begin_following(self):
+        """An error, empty where the other back end is there."""
+        if not self.options.backend:
+            return ""
+        self.follower = Follower(self.options.follower, self.options.backend, self.options.accept, self.folder)
+        environment, what = self.follower.describe()
+        if environment is None:
+            return what
+        self.environment = environment
+        self.say(f"the problems also go to {self.options.backend}: {what}")
+        self.follower.start()
+        return ""
+
+    def take_from_follower(self):
+        for name, case in self.follower.new_findings() if self.follower else []:
+            if self.findings.add_case(self.options.backend, name, case, self.seconds()):
+                self.num_new += 1
+                self.say(f"FINDING {self.options.backend}: {name}")
+
     def progress(self):
         runs = speed = 0
         for slice_ in self.running:
@@ -159,10 +180,13 @@ class Campaign:
         runs += sum(r["runs"] for r in records)
         inputs = sum(sum(1 for _ in self.corpus(t).iterdir()) for t in self.options.targets)
         at = ", ".join(f"{s.target} cov {s.status()[1]}" for s in self.running)
-        return (f"[{clock(self.seconds())}] {runs} runs, {speed}/s, {at or 'between targets'}, corpus {inputs}, "
+        followed = f"{self.follower.num_followed()} followed, " if self.follower else ""
+        return (f"[{clock(self.seconds())}] {runs} runs, {speed}/s, {followed}{at or 'between targets'}, corpus {inputs}, "
                 f"findings {len(self.findings.all())}, {clock(self.left())} left")
 
     def run(self):
+        if error := self.begin_following():
+            return engine.fail(f"back end {self.options.backend}: {error}")
         self.recover()
         self.save_state()
         shown = saved = time.monotonic()
@@ -171,6 +195,7 @@ class Campaign:
             for slice_ in [s for s in self.running if s.process.poll() is not None]:
                 self.running.remove(slice_)
                 self.end_slice(slice_)
+            self.take_from_follower()
             if self.left() <= 0 or (self.options.stop_at_finding and self.num_new):
                 break
             while len(self.running) < self.options.jobs:
@@ -190,6 +215,10 @@ class Campaign:
             slice_.stop()
             if not self.is_interrupted:
                 self.end_slice(slice_)
+        if self.follower:
+            self.take_from_follower()
+            self.say(f"{self.follower.num_followed()} problems went to {self.options.backend}")
+            self.follower.stop()
         self.save_state()
         return self.summary()
 
@@ -214,6 +243,9 @@ def parse(arguments):
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="fuzzers at a time; default: one a core")
     parser.add_argument("--folder", type=Path, default=ROOT / "findings" / "fuzz", help="where the campaign lives")
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "fuzz", help="where bin/fuzz_TARGET are")
+    parser.add_argument("--backend", metavar="B", help="cuda or plugin:PATH: the same problems also go there, in batches on a device")
+    parser.add_argument("--accept", metavar="D3,...", help="divergences of the seed that count as right on that back end")
+    parser.add_argument("--follower", type=Path, default=ROOT / "build" / "check" / "bin" / "fuzz_follow", help="the program that runs that back end")
     parser.add_argument("--empty", action="store_true", help="without the committed corpus")
     parser.add_argument("--stop-at-finding", action="store_true", help="end at the first new finding")
     options = parser.parse_args(arguments)
@@ -223,6 +255,8 @@ def parse(arguments):
             parser.error(f"no target is called {target}: there are {', '.join(engine.TARGETS)}")
         if not (options.build / "bin" / f"fuzz_{target}").exists():
             parser.error(f"{options.build}/bin/fuzz_{target} is not there: build it first")
+    if options.backend and not options.follower.exists():
+        parser.error(f"{options.follower} is not there: build it first")
     if options.hours <= 0 or options.jobs < 1:
         parser.error("--hours must be above 0, --jobs at least 1")
     return options

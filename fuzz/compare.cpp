@@ -65,47 +65,56 @@ std::string kind_of_fault(const std::string& message) {
   return kind.substr(0, 120);
 }
 
-ArenaCopy::ArenaCopy(Frame& frame) {
-  static thread_local std::vector<int32_t> storage;
+int32_t* copy_of_arena(Frame& frame, std::vector<int32_t>& storage) {
   const auto num_words = size_t(frame.num_words());
   if (storage.size() < num_words + 4) storage.resize(num_words + 4);
-  words_ = storage.data() + (16 - reinterpret_cast<uintptr_t>(storage.data()) % 16) % 16 / sizeof(int32_t);
-  std::memcpy(words_, frame.arena(), num_words * sizeof(int32_t));
+  int32_t* words = storage.data() + (16 - reinterpret_cast<uintptr_t>(storage.data()) % 16) % 16 / sizeof(int32_t);
+  std::memcpy(words, frame.arena(), num_words * sizeof(int32_t));
+  return words;
 }
 
-int64_t ArenaCopy::first_difference(Frame& frame) const {
+int64_t first_difference(Frame& frame, const int32_t* words) {
   const auto num_words = size_t(frame.num_words());
-  if (std::memcmp(words_, frame.arena(), num_words * sizeof(int32_t)) == 0) return -1;
-  return std::mismatch(words_, words_ + num_words, frame.arena()).first - words_;
+  if (std::memcmp(words, frame.arena(), num_words * sizeof(int32_t)) == 0) return -1;
+  return std::mismatch(words, words + num_words, frame.arena()).first - words;
+}
+
+ReferenceRun::ReferenceRun(Frame& frame, std::vector<int32_t>& storage) : words_(copy_of_arena(frame, storage)) {
+  const auto refusal = reference::remap(frame.problem_at(words_));
+  if (refusal) refused_ = refusal->rule;
+}
+
+bool ReferenceRun::agrees(Frame& frame, const std::optional<spec::Rule>& got) const {
+  if (got != refused_) return false;
+  const spec::RemapProblem problem = frame.problem();
+  if (!got && problem.placement == spec::Placement::kCompacted && problem.order == spec::Order::kUnspecified) {
+    sort_prefixes(problem);
+    sort_prefixes(frame.problem_at(words_));
+  }
+  return first_difference(frame) < 0;
+}
+
+int64_t ReferenceRun::first_difference(Frame& frame) const {
+  return fuzz::first_difference(frame, words_);
 }
 
 Outcome compare_remap(const RemapCase& remap_case, bool is_judged) {
   Frame frame(remap_case, 1);
-  const spec::RemapProblem problem = frame.problem();
   if (!remap_case.edits.empty() && !frame.holds_every_element()) {
+    const spec::RemapProblem problem = frame.problem();
     const auto due = reference::validate(problem);
     if (!due) return compare_validation(problem, due);
   }
-  const ArenaCopy copy(frame);
-  const spec::RemapProblem problem_of_copy = frame.problem_at(copy.words());
-  const auto refusal = reference::remap(problem_of_copy);
+  static thread_local std::vector<int32_t> storage;
+  const ReferenceRun reference(frame, storage);
   const RunOutcome got = host().run(frame, remap_case.schedule);
-
   if (got.kind == RunOutcome::Kind::kFault) return finding_of("no_fault " + kind_of_fault(got.message), got.message);
-  const auto due = refusal ? std::optional(refusal->rule) : std::nullopt;
-  bool is_same = got.refused == due;
-  const bool is_order_free = problem.placement == spec::Placement::kCompacted && problem.order == spec::Order::kUnspecified;
-  if (is_same && !due && is_order_free) {
-    sort_prefixes(problem);
-    sort_prefixes(problem_of_copy);
-  }
-  const int64_t word = copy.first_difference(frame);
-  is_same = is_same && word < 0;
+  const bool is_same = reference.agrees(frame, got.refused);
   if (is_same && !is_judged) return {true, {}, {}};
   if (auto found = judged(remap_case, /*has_repeats=*/is_judged)) return *found;
   if (is_same) return {true, {}, {}};
-  return finding_of("reference_disagrees",
-                    fmt::format("kernel: {}, reference: {}, first different word of memory: {}", text_of(got.refused), text_of(due), word));
+  return finding_of("reference_disagrees", fmt::format("kernel: {}, reference: {}, first different word of memory: {}", text_of(got.refused),
+                                                       text_of(reference.refused()), reference.first_difference(frame)));
 }
 
 }  // namespace slotproof::fuzz

@@ -16,16 +16,26 @@ std::string kind_of_fault(const std::string& message);
 // Rule ids, or "accepted".
 std::string text_of(const std::optional<spec::Rule>& refused);
 
-// A copy of a frame's arena, on a 16-byte boundary too. One a thread, reused by the next.
-class ArenaCopy {
+// What the reference makes of a frame's call: it runs on a copy of the frame's memory as it is before the call.
+class ReferenceRun {
  public:
-  explicit ArenaCopy(harness::Frame& frame);
-  int32_t* words() const { return words_; }
-  // The first word in which the two differ, -1 where none does.
+  // `storage` holds the copy and may be used again once this is gone.
+  ReferenceRun(harness::Frame& frame, std::vector<int32_t>& storage);
+
+  const std::optional<spec::Rule>& refused() const { return refused_; }
+  // Whether a call of the frame that ended so left behind what the reference did; where the order of a prefix is free, both are sorted
+  // in place.
+  bool agrees(harness::Frame& frame, const std::optional<spec::Rule>& got) const;
+  // The first word in which the memories differ, -1 where none does.
   int64_t first_difference(harness::Frame& frame) const;
 
  private:
   int32_t* words_;
+  std::optional<spec::Rule> refused_;
 };
+
+// Copies a frame's arena to a 16-byte boundary in `storage`.
+int32_t* copy_of_arena(harness::Frame& frame, std::vector<int32_t>& storage);
+int64_t first_difference(harness::Frame& frame, const int32_t* words);
 
 }  // namespace slotproof::fuzz

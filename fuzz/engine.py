@@ -38,7 +38,7 @@ def environment():
 class Slice:
     """A fuzzer that runs for some seconds on a target's shared corpus."""
 
-    def __init__(self, binary, target, corpus, seeds, folder, number, seconds, seed):
+    def __init__(self, binary, target, corpus, seeds, folder, number, seconds, seed, more_environment):
         self.target, self.folder, self.number = target, folder, number
         self.artifacts = folder / "incoming" / f"{target}-{number}-"
         self.log = folder / "logs" / f"{target}-{number}.log"
@@ -46,9 +46,8 @@ class Slice:
             f"-max_total_time={max(int(seconds), 1)}", f"-artifact_prefix={self.artifacts}", "-print_final_stats=1", f"-seed={seed}",
             f"-max_len={MAX_LENGTH.get(target, 4096)}", "-len_control=0", "-timeout=20", "-rss_limit_mb=3000", "-reload=1", "-verbosity=1"]
         with open(self.log, "wb") as log:
-            self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=environment(), preexec_fn=die_with_parent)
-        self.tail = ""
-        self.offset = 0
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                                            env=dict(environment(), **more_environment), preexec_fn=die_with_parent)
 
     def status(self):
         """(runs, coverage, corpus, runs a second) of the last line so far; zeros before the first."""

@@ -60,6 +60,20 @@ class Findings:
         artifact.unlink()
         return True
 
+    def add_case(self, backend, name, case, seconds):
+        """The same of a counterexample on another back end, which is shrunk already."""
+        place = self.folder / stem_of(re.sub(r"\W+", "-", backend), name)
+        if place.exists():
+            return False
+        new = self.folder / f".new-{place.name}"
+        shutil.rmtree(new, ignore_errors=True)
+        new.mkdir()
+        shutil.copy(case, new / ("case.json" if case.suffix == ".json" else "batch"))
+        record = {"target": backend, "summary": name, "times_found": 1, "found_after_s": round(seconds, 1), "shrunk_by": "case"}
+        write_atomically(new / "finding.json", json.dumps(record, indent=1) + "\n")
+        os.rename(new, place)
+        return True
+
     def shrink(self, target, place):
         """To the smallest case where the input is a problem and does not end the process, else to the fewest bytes."""
         binary, source, shrunk = self.binary_of(target), place / "input", place / "shrunk"

@@ -52,7 +52,7 @@ void add_scalar(RemapCase& c, ByteChoices& choices) {
 }
 
 RemapCase decode_arguments(ByteChoices& choices) {
-  RemapCase c = decode_remap(choices, kOptions);
+  RemapCase c = decode_remap(choices, restricted(kOptions));
   for (uint32_t left = choices.below(5); left > 0; --left) {
     if (choices.below(3) == 0) {
       add_scalar(c, choices);
@@ -90,6 +90,7 @@ const Target kArguments{"arguments",
                           const auto remap_case = case_in(input);
                           return remap_case ? std::optional(case_with_answer(*remap_case)) : std::nullopt;
                         },
-                        mutate_remap_text};
+                        mutate_remap_text,
+                        case_in};
 
 }  // namespace slotproof::fuzz

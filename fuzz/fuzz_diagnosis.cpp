@@ -57,7 +57,8 @@ Outcome compare(const harness::RemapCase& remap_case, uint32_t chosen, bool is_j
   const int64_t start = chosen / 16 % 2 == 0 ? 1000 : 0;
   const int32_t num_tokens = std::max(remap_case.num_tokens(), 0);
   Counters got(num_tokens, row_stride, has_rows, start), due(num_tokens, row_stride, has_rows, start);
-  const ArenaCopy before(frame);
+  static thread_local std::vector<int32_t> storage;
+  const int32_t* before = copy_of_arena(frame, storage);
   // What the remap's own outputs are edited to be plays no part here (G5), so only a call that is accepted may reach too far.
   const auto expected_refusal = reference::validate(problem, due.outputs);
   if (!expected_refusal && !remap_case.edits.empty() && !frame.holds_every_element()) {
@@ -71,7 +72,8 @@ Outcome compare(const harness::RemapCase& remap_case, uint32_t chosen, bool is_j
   const auto due_rule = refusal ? std::optional(refusal->rule) : std::nullopt;
   if (run.refused != due_rule) return finding_of("diagnosis G5", fmt::format("kernels: {}, reference: {}", text_of(run.refused), text_of(due_rule)));
   if (const std::string name = difference(got, due); !name.empty()) return finding_of("diagnosis " + name, "kernels and reference differ");
-  if (const int64_t word = before.first_difference(frame); word >= 0) return finding_of("diagnosis G4", fmt::format("word {} of the inputs was written", word));
+  if (const int64_t word = first_difference(frame, before); word >= 0)
+    return finding_of("diagnosis G4", fmt::format("word {} of the inputs was written", word));
   if (!is_judged) return {true, {}, {}};
   Counters spec_due(num_tokens, row_stride, has_rows, start);
   const auto by_spec = spec::refusal_of(problem, spec_due.outputs);

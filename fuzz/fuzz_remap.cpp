@@ -30,7 +30,7 @@ Outcome run(Input input, Depth depth) {
 
 template <const harness::DecoderOptions& kOptions>
 void decode(harness::ByteChoices& choices) {
-  harness::decode_remap(choices, kOptions);
+  harness::decode_remap(choices, restricted(kOptions));
 }
 
 template <const harness::DecoderOptions& kOptions>
@@ -41,7 +41,9 @@ std::optional<harness::Case> case_of(Input input) {
 
 }  // namespace
 
-const Target kRemap{"remap", "every mode, body and schedule of the remap, on narrow rows", run<kNarrow>, decode<kNarrow>, case_of<kNarrow>, mutate_remap_text};
-const Target kRemapWide{"remap_wide", "the same on rows of 512 to 2176 columns", run<kWide>, decode<kWide>, case_of<kWide>, mutate_remap_text};
+const Target kRemap{
+    "remap",         "every mode, body and schedule of the remap, on narrow rows", run<kNarrow>, decode<kNarrow>, case_of<kNarrow>, mutate_remap_text,
+    case_in<kNarrow>};
+const Target kRemapWide{"remap_wide", "the same on rows of 512 to 2176 columns", run<kWide>, decode<kWide>, case_of<kWide>, mutate_remap_text, case_in<kWide>};
 
 }  // namespace slotproof::fuzz

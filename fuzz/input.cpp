@@ -7,6 +7,7 @@
 #include "spec/remap.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <random>
 
@@ -22,7 +23,24 @@ std::optional<RemapCase> remap_case_in_text(Input input) {
 std::optional<RemapCase> remap_case_of(Input input, const harness::DecoderOptions& options) {
   if (is_case_text(input)) return remap_case_in_text(input);
   harness::ByteChoices choices(input.data(), input.size());
-  return decode_remap(choices, options);
+  return decode_remap(choices, restricted(options));
+}
+
+harness::DecoderOptions restricted(harness::DecoderOptions options) {
+  struct Restriction {
+    std::optional<harness::Level> level;
+    uint64_t capabilities = ~uint64_t{0};
+  };
+  static const Restriction asked = [] {
+    Restriction restriction;
+    if (const char* level = std::getenv("SLOTPROOF_FUZZ_LEVEL"))
+      restriction.level = std::string_view(level) == "core" ? harness::Level::kCore : harness::Level::kGuarded;
+    if (const char* capabilities = std::getenv("SLOTPROOF_FUZZ_CAPABILITIES")) restriction.capabilities = std::strtoull(capabilities, nullptr, 0);
+    return restriction;
+  }();
+  if (asked.level) options.level = *asked.level;
+  options.capabilities &= asked.capabilities;
+  return options;
 }
 
 std::string input_of(const harness::Case& value) {

@@ -27,6 +27,10 @@ std::optional<harness::RemapCase> remap_case_in_text(Input input);
 
 std::optional<harness::RemapCase> remap_case_of(Input input, const harness::DecoderOptions& options);
 
+// What the environment asks for: SLOTPROOF_FUZZ_LEVEL (core, or all there is) and SLOTPROOF_FUZZ_CAPABILITIES (SLOTPROOF_CAN_*, a number).
+// A campaign with another back end sets them, so that fuzzers and follower read the same problems out of the same bytes.
+harness::DecoderOptions restricted(harness::DecoderOptions options);
+
 // A case as the input that says it.
 std::string input_of(const harness::Case& value);
 std::string input_of(const harness::RemapCase& remap_case);

@@ -1,6 +1,7 @@
 // The functions that libFuzzer calls. One program for all targets: fuzz_remap and the others are names of it, and the name says the
 // target. `fuzz_remap --replay ...` is fuzz_replay under the same sanitizers.
 
+#include "fuzz/follow.h"
 #include "fuzz/mutator.h"
 #include "fuzz/replay.h"
 
@@ -25,6 +26,11 @@ struct Tally {
   uint64_t runs = 0, compared = 0;
 };
 Tally tally;
+
+FollowedPipe& follower() {
+  static FollowedPipe pipe;
+  return pipe;
+}
 
 // The share of inputs that reached a comparison, for the campaign's summary.
 void print_tally() {
@@ -58,6 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   if (!outcome.is_compared) return -1;  // no corpus keeps it
   ++tally.compared;
+  follower().send(target(), {data, size});
   return 0;
 }
 

@@ -35,6 +35,8 @@ struct Target {
   std::optional<harness::Case> (*case_of)(Input input);
   // Its own mutator for what is not choices (case text, files): changes `text` using random numbers of `random`. May be null.
   bool (*mutate_text)(std::string& text, uint32_t random);
+  // The remap problem that other back ends get too (follow.h); nothing where the input is none. Null where they get nothing.
+  std::optional<harness::RemapCase> (*remap_case)(Input input) = nullptr;
 };
 
 extern const Target kRemap, kRemapWide, kDiagnosis, kDcpLaws, kFlatRowView, kArguments, kCaseFile, kTiling;
