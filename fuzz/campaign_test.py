@@ -119,6 +119,22 @@ class Campaign(unittest.TestCase):
         self.assertTrue((found / "finding.json").exists(), done.stdout)
 
 
+    def test_another_back_end_gets_the_same_problems_and_its_findings_are_kept(self):
+        other = next((b for b in (BUILD.parent / "dev", BUILD.parent / "check") if (b / "bin" / "fuzz_follow").exists()), None)
+        if other is None or not (other / "faults" / "slot-wraps.so").exists():
+            self.skipTest("no build beside this one has fuzz_follow and the planted faults")
+        options = ["remap", "--empty", "--follower", str(other / "bin" / "fuzz_follow"), "--backend"]
+        right = run(self.folder, *options, f"plugin:{other}/faults/slotproof_host.so", *hours(6))
+        self.assertEqual(right.returncode, 0, right.stdout)
+        self.assertRegex(right.stdout, r"fuzz: [1-9]\d+ problems went to plugin:")
+        wrong = run(self.folder, *options, f"plugin:{other}/faults/slot-wraps.so", *hours(6))
+        self.assertEqual(wrong.returncode, 1, wrong.stdout)
+        case = json.loads(next((self.folder / "findings").glob("*slot-wraps*bounds-safety*/case.json")).read_text())["cases"][0]
+        self.assertEqual(len(case["problem"]["token_indices"]), 1)
+        absent = run(self.folder, *options, "plugin:no_such.so", *hours(6))
+        self.assertEqual(absent.returncode, 2, absent.stdout)
+
+
 class Summaries(unittest.TestCase):
     def test_the_first_summary_names_the_finding(self):
         log = "x\nSUMMARY: slotproof: remap: stable_order R12\n==1== deadly\nSUMMARY: libFuzzer: deadly signal\n"

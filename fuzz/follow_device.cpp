@@ -58,8 +58,8 @@ class CudaBatch final : public DeviceBatch {
     cudaFreeHost(host_);
     device_ = host_ = nullptr;
     capacity_ = num_words * 2;
-    std::string error = error_of(cudaMalloc(&device_, capacity_ * sizeof(int32_t)), "cudaMalloc");
-    return error.empty() ? error_of(cudaMallocHost(&host_, capacity_ * sizeof(int32_t)), "cudaMallocHost") : error;
+    std::string error = error_of(cudaMalloc(reinterpret_cast<void**>(&device_), capacity_ * sizeof(int32_t)), "cudaMalloc");
+    return error.empty() ? error_of(cudaMallocHost(reinterpret_cast<void**>(&host_), capacity_ * sizeof(int32_t)), "cudaMallocHost") : error;
   }
 
   void launch(FollowedCall& call, int32_t* arena) {

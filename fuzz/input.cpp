@@ -121,7 +121,7 @@ bool mutate_remap_text(std::string& text, uint32_t seed) {
   auto remap_case = problem_in_text<RemapCase>({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
   if (!remap_case) return false;
   Random random(seed + 1);
-  for (uint32_t n = 1 + random() % 3; n > 0; --n) {
+  for (uint32_t n = 1 + uint32_t(random() % 3); n > 0; --n) {
     switch (random() % 8) {
       case 0:
       case 1:

@@ -75,14 +75,16 @@ size_t mutate(const Target& target, uint8_t* data, size_t size, size_t max_size,
               const std::function<size_t(uint8_t*, size_t, size_t)>& mutate_bytes) {
   Random random(seed + 1);
   if (is_case_text({data, size}) || target.decode == nullptr) {
-    if (target.mutate_text != nullptr && random() % 8 != 0) {
+    // A text with a byte changed is hardly ever a case: only who reads any bytes gets that.
+    const bool reads_any_bytes = target.decode == nullptr || target.mutate_text == nullptr;
+    if (target.mutate_text != nullptr && (!reads_any_bytes || random() % 8 != 0)) {
       std::string text(reinterpret_cast<const char*>(data), size);
       if (target.mutate_text(text, uint32_t(random())) && text.size() <= max_size) {
         std::memcpy(data, text.data(), text.size());
         return text.size();
       }
     }
-    return mutate_bytes(data, size, max_size);
+    return reads_any_bytes ? mutate_bytes(data, size, max_size) : size;
   }
   switch (random() % 16) {
     case 0:
@@ -95,7 +97,7 @@ size_t mutate(const Target& target, uint8_t* data, size_t size, size_t max_size,
     case 3:
     case 4: return redraw_from_a_choice(target, data, size, max_size, random);
     default:
-      for (uint32_t left = 1 + random() % 4; left > 0; --left) size = change_a_choice(target, data, size, max_size, random);
+      for (uint32_t left = 1 + uint32_t(random() % 4); left > 0; --left) size = change_a_choice(target, data, size, max_size, random);
       return size;
   }
 }
