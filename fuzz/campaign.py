@@ -22,7 +22,8 @@ from follower import Follower  # noqa: E402
 ROOT = Path(__file__).resolve().parent.parent
 FIRST_SLICE_S, LAST_SLICE_S = 3, 120
 STATE_EVERY_S = 5
-NEW_TARGET = {"seconds": 0.0, "runs": 0, "compared": 0, "judged_runs": 0, "coverage": 0, "slices": 0, "crashes_in_a_row": 0}
+MERGE_EVERY = 16  # slices of a target: its fuzzers then no longer read what others of its inputs reach as well
+NEW_TARGET = {"seconds": 0.0, "cpu_seconds": 0.0, "runs": 0, "compared": 0, "judged_runs": 0, "coverage": 0, "slices": 0, "crashes_in_a_row": 0}
 
 
 def clock(seconds):
@@ -71,6 +72,7 @@ class Campaign:
         """What a killed campaign left behind: torn inputs go, artifacts become findings."""
         for target in self.options.targets:
             corpus = self.corpus(target)
+            engine.finish_swap(corpus)
             corpus.mkdir(exist_ok=True)
             torn = engine.drop_torn_inputs(corpus)
             if torn:
@@ -131,6 +133,7 @@ class Campaign:
         runs, compared, summary = slice_.result()
         record = self.state["targets"][slice_.target]
         record["seconds"] += time.monotonic() - slice_.begun
+        record["cpu_seconds"] += slice_.cpu_seconds
         record["slices"] += 1
         record["runs"] += runs
         record["coverage"] = max(record["coverage"], slice_.status()[1])
@@ -145,6 +148,10 @@ class Campaign:
             self.say(f"{slice_.target}: the fuzzer ended by itself: {summary}; see {slice_.log}")
         elif not summary:
             slice_.log.unlink()
+        if record["slices"] % MERGE_EVERY == 0 and not any(s.target == slice_.target for s in self.running):
+            error = engine.merge(self.binary(slice_.target), slice_.target, [self.corpus(slice_.target)], self.corpus(slice_.target))
+            if error:
+                self.say(error)
         self.save_state()
 
     def take(self, target, artifact, summary, log):
@@ -192,7 +199,7 @@ class Campaign:
         shown = saved = time.monotonic()
         show_every = 1 if sys.stdout.isatty() else 30
         while not self.is_interrupted:
-            for slice_ in [s for s in self.running if s.process.poll() is not None]:
+            for slice_ in [s for s in self.running if s.has_ended()]:
                 self.running.remove(slice_)
                 self.end_slice(slice_)
             self.take_from_follower()
@@ -210,7 +217,7 @@ class Campaign:
             time.sleep(0.1)
         deadline = time.monotonic() + (0 if self.is_interrupted or self.options.stop_at_finding else 15)
         for slice_ in self.running:  # their time is over too
-            while slice_.process.poll() is None and time.monotonic() < deadline:
+            while not slice_.has_ended() and time.monotonic() < deadline:
                 time.sleep(0.1)
             slice_.stop()
             if not self.is_interrupted:
@@ -224,15 +231,24 @@ class Campaign:
 
     def summary(self):
         findings = self.findings.all()
-        print(f"{'target':14}{'seconds':>9}{'runs':>12}{'runs/s':>9}{'compared':>10}{'cov':>7}{'corpus':>8}")
+        rows = {}
+        print(f"{'target':14}{'seconds':>9}{'runs':>12}{'runs/s':>9}{'a CPU s':>9}{'compared':>10}{'cov':>7}{'corpus':>8}")
         for target in self.options.targets:
             r = self.state["targets"][target]
-            compared = f"{100 * r['compared'] / r['judged_runs']:.1f} %" if r["judged_runs"] else "-"
-            inputs = sum(1 for _ in self.corpus(target).iterdir())
-            print(f"{target:14}{r['seconds']:9.0f}{r['runs']:12}{r['runs'] / max(r['seconds'], 1):9.0f}{compared:>10}{r['coverage']:7}{inputs:8}")
+            rows[target] = {
+                "seconds": round(r["seconds"]), "runs": r["runs"], "runs_per_s": round(r["runs"] / max(r["seconds"], 1)),
+                "runs_per_cpu_s": round(r["runs"] / max(r["cpu_seconds"], 1)), "coverage": r["coverage"],
+                "compared_percent": round(100 * r["compared"] / r["judged_runs"], 1) if r["judged_runs"] else None,
+                "corpus": sum(1 for _ in self.corpus(target).iterdir())}
+            n = rows[target]
+            print(f"{target:14}{n['seconds']:9}{n['runs']:12}{n['runs_per_s']:9}{n['runs_per_cpu_s']:9}{n['compared_percent'] or '-':>8} %{n['coverage']:7}{n['corpus']:8}")
         for finding in findings:
             print(f"finding: {finding['target']}: {finding['summary']}, found {finding['times_found']} times, after {finding['found_after_s']} s: {finding['folder']}")
         print(f"{len(findings)} findings, {clock(self.seconds())} of {clock(self.state['wanted'])}, all of it in {self.folder}")
+        kept = [{key: finding[key] for key in ("target", "summary", "times_found", "found_after_s", "shrunk_by")} for finding in findings]
+        write_atomically(self.folder / "summary.json", json.dumps({
+            "date": time.strftime("%Y-%m-%d"), "seconds": round(self.seconds()), "jobs": self.options.jobs, "backend": self.options.backend,
+            "followed": self.follower.num_followed() if self.follower else None, "targets": rows, "findings": kept}, indent=1) + "\n")
         return 130 if self.is_interrupted else 1 if findings else 0
 
 

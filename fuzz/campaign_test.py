@@ -67,15 +67,19 @@ class Campaign(unittest.TestCase):
         time.sleep(6)  # the state is saved every five seconds
         first.send_signal(signal.SIGKILL)
         first.wait()
-        time.sleep(0.5)
+        fuzzers, deadline = str(corpus), time.monotonic() + 20
+        while fuzzers and time.monotonic() < deadline:
+            time.sleep(0.2)
+            fuzzers = subprocess.run(["pgrep", "-f", str(corpus)], stdout=subprocess.PIPE, text=True).stdout
+        self.assertEqual(fuzzers, "", "a fuzzer outlived its campaign")
         before = {p.name: p.read_bytes() for p in corpus.iterdir()}
         self.assertGreaterEqual(len(before), 5)
-        fuzzers = subprocess.run(["pgrep", "-f", str(corpus)], stdout=subprocess.PIPE, text=True).stdout
-        self.assertEqual(fuzzers, "", "a fuzzer outlived its campaign")
         seconds = self.state()["seconds"]
         self.assertGreater(seconds, 4)
+        os.rename(corpus, corpus.with_name(".tiling-old"))  # a kill in the middle of a merge
+        corpus.with_name(".tiling-new").mkdir()
         whole = next(name for name, content in before.items() if len(content) > 1)
-        (corpus / whole).write_bytes(before[whole][:-1])  # what a kill in the middle of a write leaves
+        (corpus.with_name(".tiling-old") / whole).write_bytes(before[whole][:-1])  # what a kill in the middle of a write leaves
         (self.folder / "incoming" / "tiling-9-crash-of-old").write_bytes(b"no crash at all")
         second = run(self.folder, "tiling", "--empty", *hours(seconds + 4))
         self.assertEqual(second.returncode, 0, second.stdout)
@@ -90,7 +94,7 @@ class Campaign(unittest.TestCase):
 
     def test_a_fault_is_one_finding_however_often_it_is_found_and_is_shrunk_to_a_case(self):
         build = BUILD / "faults" / FAULT
-        done = run(self.folder, "arguments", "--empty", *hours(10), build=build)
+        done = run(self.folder, "arguments", "--empty", *hours(15), build=build)
         self.assertEqual(done.returncode, 1, done.stdout)
         found = list((self.folder / "findings").iterdir())
         self.assertEqual(len(found), 1, done.stdout)

@@ -4,9 +4,12 @@ import ctypes
 import hashlib
 import os
 import re
+import resource
+import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 TARGETS = ["remap", "remap_wide", "diagnosis", "dcp_laws", "flat_row_view", "arguments", "case_file", "tiling"]
@@ -45,9 +48,19 @@ class Slice:
         command = [str(binary), str(corpus)] + [str(s) for s in seeds] + [
             f"-max_total_time={max(int(seconds), 1)}", f"-artifact_prefix={self.artifacts}", "-print_final_stats=1", f"-seed={seed}",
             f"-max_len={MAX_LENGTH.get(target, 4096)}", "-len_control=0", "-timeout=20", "-rss_limit_mb=3000", "-reload=1", "-verbosity=1"]
+        self.cpu_seconds = 0.0
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
                                             env=dict(environment(), **more_environment), preexec_fn=die_with_parent)
+
+    def has_ended(self):
+        """Also takes the time that it took of its core: what others did on the machine is not in it."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if self.process.poll() is None:
+            return False
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.cpu_seconds += after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return True
 
     def status(self):
         """(runs, coverage, corpus, runs a second) of the last line so far; zeros before the first."""
@@ -61,9 +74,10 @@ class Slice:
         return int(runs), int(coverage), int(corpus), int(speed)
 
     def stop(self):
-        if self.process.poll() is None:
+        if not self.has_ended():
             os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
+            while not self.has_ended():
+                time.sleep(0.01)
 
     def result(self):
         """After the end: runs, how many were compared, and the finding's summary where there is one."""
@@ -111,11 +125,32 @@ def call(command, timeout_s):
         return None, (expired.stdout or b"").decode("utf-8", "replace")
 
 
-def merge(binary, into, sources, target, timeout_s=900):
-    """Adds to `into` those inputs of the sources that reach what it does not. Returns an error, empty where it went well."""
-    into.mkdir(parents=True, exist_ok=True)
-    code, output = call([binary, "-merge=1", f"-max_len={MAX_LENGTH.get(target, 4096)}", into] + list(sources), timeout_s)
-    return "" if code == 0 else f"merge of {target} ended with {code}: {output[-400:]}"
+def merge(binary, target, sources, place, timeout_s=900):
+    """Replaces the corpus `place` by the fewest inputs that reach what the sources' reach. Returns an error, empty where it went well.
+
+    Killed at any moment it leaves the old corpus or the new one: see finish_swap.
+    """
+    fresh = place.with_name(f".{place.name}-new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    code, output = call([binary, "-merge=1", f"-max_len={MAX_LENGTH.get(target, 4096)}", fresh] + list(sources), timeout_s)
+    if code != 0:
+        return f"merge of {target} ended with {code}: {output[-400:]}"
+    old = place.with_name(f".{place.name}-old")
+    if place.exists():
+        os.rename(place, old)
+    os.rename(fresh, place)
+    shutil.rmtree(old, ignore_errors=True)
+    return ""
+
+
+def finish_swap(place):
+    """After a kill: the old corpus comes back where the new one had not taken its place."""
+    old = place.with_name(f".{place.name}-old")
+    if old.is_dir() and not place.exists():
+        os.rename(old, place)
+    for left in (old, place.with_name(f".{place.name}-new")):
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def fail(text):

@@ -7,33 +7,12 @@ SHARED/summary.json the rest. Exit: 0 no finding, 1 a finding, 3 a task failed o
 
 import argparse
 import json
-import os
-import shutil
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import engine  # noqa: E402
 from findings import write_atomically  # noqa: E402
-
-
-def merge_target(binary, target, task, merged):
-    """Into a new folder that takes the old one's place when it is whole."""
-    sources = [p for p in (merged, task / "corpus" / target) if p.is_dir() and any(p.iterdir())]
-    if not sources:
-        return "no corpus"
-    fresh = merged.with_name(f".{merged.name}-new")
-    shutil.rmtree(fresh, ignore_errors=True)
-    error = engine.merge(binary, fresh, sources, target)
-    if error:
-        return error
-    old = merged.with_name(f".{merged.name}-old")
-    shutil.rmtree(old, ignore_errors=True)
-    if merged.exists():
-        os.rename(merged, old)
-    os.rename(fresh, merged)
-    shutil.rmtree(old, ignore_errors=True)
-    return ""
 
 
 def main():
@@ -54,7 +33,10 @@ def main():
         if (task / "state.json").exists():
             record["runs"] = json.loads((task / "state.json").read_text())["targets"].get(target, {}).get("runs", 0)
         merged = options.shared / "merged" / target
-        record["error"] = merge_target(options.build / "bin" / f"fuzz_{target}", target, task, merged)
+        engine.finish_swap(merged)
+        sources = [p for p in (merged, task / "corpus" / target) if p.is_dir() and any(p.iterdir())]
+        binary = options.build / "bin" / f"fuzz_{target}"
+        record["error"] = engine.merge(binary, target, sources, merged) if sources else "no corpus"
         record["corpus"] = len(list(merged.iterdir())) if merged.is_dir() else 0
         for finding in sorted(task.glob("findings/*/finding.json")):
             summary["findings"].append(dict(json.loads(finding.read_text()), folder=str(finding.parent)))

@@ -46,11 +46,12 @@ def main():
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     flags = f"{FLAGS} {SANITIZER[options.sanitizer]}"
-    library = " -stdlib=libc++" if has_libcxx() else ""
+    # The distribution's libFuzzer is made for libstdc++, the builder's for libc++.
+    library, engine_flags = (" -stdlib=libc++", "-fsanitize=fuzzer;-lstdc++") if has_libcxx() else ("", "-fsanitize=fuzzer")
     print(f"fuzz: sanitizer {options.sanitizer},{library or ' libstdc++'}", flush=True)
     with tempfile.TemporaryDirectory(prefix="slotproof-oss-fuzz-") as work:
         environment = dict(os.environ, SRC=str(ROOT.parent), SLOTPROOF_SOURCE=str(ROOT), WORK=work, OUT=str(options.out.resolve()), CC="clang-19", CXX="clang++-19",
-                           CFLAGS=flags, CXXFLAGS=flags + library, LIB_FUZZING_ENGINE="-fsanitize=fuzzer", SANITIZER=options.sanitizer, FUZZING_ENGINE="libfuzzer")
+                           CFLAGS=flags, CXXFLAGS=flags + library, LIB_FUZZING_ENGINE=engine_flags, SANITIZER=options.sanitizer, FUZZING_ENGINE="libfuzzer")
         if subprocess.run([str(ROOT / ".clusterfuzzlite" / "build.sh")], env=environment, stdout=sys.stderr).returncode != 0:
             return engine.fail("build.sh failed") - 1
     is_bad = False
