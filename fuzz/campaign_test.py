@@ -94,7 +94,8 @@ class Campaign(unittest.TestCase):
 
     def test_a_fault_is_one_finding_however_often_it_is_found_and_is_shrunk_to_a_case(self):
         build = BUILD / "faults" / FAULT
-        done = run(self.folder, "arguments", "--empty", *hours(15), build=build)
+        self.assertEqual(run(self.folder, "arguments", "--empty", "--stop-at-finding", *hours(90), build=build).returncode, 1)
+        done = run(self.folder, "arguments", "--empty", *hours(self.state()["seconds"] + 15), build=build)
         self.assertEqual(done.returncode, 1, done.stdout)
         found = list((self.folder / "findings").iterdir())
         self.assertEqual(len(found), 1, done.stdout)

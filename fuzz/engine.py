@@ -24,10 +24,12 @@ SUMMARY = re.compile(r"^SUMMARY: (.*)$", re.M)
 CHECKED_EXIT = {70: "timeout", 71: "out of memory", 77: "crash"}
 
 
-def die_with_parent():
-    """In the child: a campaign that is killed leaves no fuzzer behind."""
+def die_with_parent(parent=os.getpid()):
+    """In the child: a campaign that is killed leaves no fuzzer behind, also where it is killed right now."""
     os.setsid()
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def environment():

@@ -46,8 +46,8 @@ def main():
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     flags = f"{FLAGS} {SANITIZER[options.sanitizer]}"
-    # The distribution's libFuzzer is made for libstdc++, the builder's for libc++.
-    library, engine_flags = (" -stdlib=libc++", "-fsanitize=fuzzer;-lstdc++") if has_libcxx() else ("", "-fsanitize=fuzzer")
+    # The distribution's libFuzzer is made for libstdc++, the builder's for libc++; clang takes -lstdc++ for its own.
+    library, engine_flags = (" -stdlib=libc++", "-fsanitize=fuzzer;-l:libstdc++.so.6") if has_libcxx() else ("", "-fsanitize=fuzzer")
     print(f"fuzz: sanitizer {options.sanitizer},{library or ' libstdc++'}", flush=True)
     with tempfile.TemporaryDirectory(prefix="slotproof-oss-fuzz-") as work:
         environment = dict(os.environ, SRC=str(ROOT.parent), SLOTPROOF_SOURCE=str(ROOT), WORK=work, OUT=str(options.out.resolve()), CC="clang-19", CXX="clang++-19",
