@@ -65,6 +65,9 @@ Outcome compare(const harness::RemapCase& remap_case, uint32_t chosen, bool is_j
     const Status status = validate(harness::diagnose_args_of(problem, got.outputs));
     return status.ok() ? Outcome{true, {}, {}} : finding_of("diagnosis G5", status.message());
   }
+  if (expected_refusal && validate(harness::diagnose_args_of(problem, got.outputs)).ok()) {
+    return finding_of("diagnosis G5", "the kernels accept what " + std::string(spec::id_of(expected_refusal->rule)) + " refuses");
+  }
   const auto refusal = reference::diagnose(problem, due.outputs);
   const HostOptions options{remap_case.schedule.team_width, remap_case.schedule.thread_order_seed, remap_case.schedule.cta_order_seed};
   const harness::RunOutcome run = harness::outcome_of(diagnose_on_host(harness::diagnose_args_of(problem, got.outputs), options));
