@@ -210,5 +210,6 @@ function(slotproof_add_fuzz_fault name patch)
   set(target slotproof_fuzz_fault_${name})
   add_executable(${target} EXCLUDE_FROM_ALL ${own_sources})
   target_include_directories(${target} BEFORE PRIVATE "${overlay}" "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/kernels/include")
-  target_compile_options(${target} PRIVATE -Wno-error)  # warnings of a faulty source are no news
+  get_target_property(options slotproof_kernels COMPILE_OPTIONS)
+  target_compile_options(${target} PRIVATE ${options} -Wno-error)  # warnings of a faulty source are no news
 endfunction()

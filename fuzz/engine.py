@@ -34,7 +34,9 @@ def die_with_parent(parent=os.getpid()):
 
 def environment():
     symbolizer = next((p for p in ("/usr/bin/llvm-symbolizer-19",) if os.path.exists(p)), None)
-    found = dict(os.environ, UBSAN_OPTIONS="print_stacktrace=1:" + os.environ.get("UBSAN_OPTIONS", ""))
+    # Short stacks of allocations: a tenth of the time. A replay shows whole ones.
+    found = dict(os.environ, UBSAN_OPTIONS="print_stacktrace=1:" + os.environ.get("UBSAN_OPTIONS", ""),
+                 ASAN_OPTIONS="malloc_context_size=2:" + os.environ.get("ASAN_OPTIONS", ""))
     if symbolizer:
         found["ASAN_SYMBOLIZER_PATH"] = symbolizer
     return found
