@@ -129,7 +129,15 @@ class Inputs:
         return ""
 
 
-class Ours:
+class Contestant:
+    def accepts(self, shape):
+        return True
+
+    def fits(self, inputs):
+        return True
+
+
+class Ours(Contestant):
     ordered = True
 
     def __init__(self, path, name="slotproof"):
@@ -139,9 +147,6 @@ class Ours:
         self.plugin = library.slotproof_plugin_v1().contents
         self.message = ctypes.create_string_buffer(256)
         self.arguments = {}
-
-    def accepts(self, shape):
-        return True
 
     def arguments_of(self, inputs):
         if id(inputs) not in self.arguments:
@@ -166,7 +171,48 @@ class Ours:
         return inputs.slots, inputs.valid_counts if inputs.shape.counts else None
 
 
-class Diagnosis:
+class Kernel(Ours):
+    """One of our kernels by its number, whatever the planner would pick."""
+
+    def __init__(self, library, number, is_shared):
+        fields = (ctypes.c_int32 * 7)()
+        library.slotproof_bench_describe_kernel(number, fields)
+        placement, layout, dcp, sizes, lookup, width, vectors = fields
+        words = ["compacted" if placement else "in place", "decode" if layout else "general", *(["dcp"] if dcp else []), *(["any sizes"] if layout and not sizes else []),
+                 f"{width} x {vectors}", *(["staged"] if lookup else []), *(["shared"] if is_shared else [])]
+        self.name, self.library, self.number, self.is_shared, self.arguments = ", ".join(words), library, number, is_shared, {}
+
+    def do(self, inputs):
+        stream = torch.cuda.current_stream().cuda_stream
+        return self.library.slotproof_bench_launch_kernel(ctypes.byref(self.arguments_of(inputs)), self.number, int(self.is_shared), ctypes.c_void_p(stream))
+
+    def fits(self, inputs):
+        return self.do(inputs) != -1
+
+    def launch(self, inputs):
+        code = self.do(inputs)
+        if code != 0:
+            raise RuntimeError(f"{self.name}: status {code}")
+        return inputs.slots, inputs.valid_counts if inputs.shape.counts else None
+
+
+class Planner:
+    """Names the kernel that the planner picks."""
+
+    def __init__(self, library, kernels):
+        self.library, self.names = library, {(k.number, k.is_shared): k.name for k in kernels}
+
+    def pick(self, arguments):
+        number = self.library.slotproof_bench_planned_kernel(ctypes.byref(arguments))
+        return self.names[number % 1000, number >= 1000]
+
+
+def kernels_of(path):
+    library = ctypes.CDLL(str(path))
+    return library, [Kernel(library, i, shared) for i in range(library.slotproof_bench_num_kernels()) for shared in (False, True)]
+
+
+class Diagnosis(Contestant):
     """Our counts of why entries are none, by row and in total: one launch more that a server can afford, or not."""
 
     name, ordered = "diagnosis", None
@@ -176,9 +222,6 @@ class Diagnosis:
         self.totals = torch.zeros(8, dtype=torch.int64, device="cuda")
         self.row_counts = {}
 
-    def accepts(self, shape):
-        return True
-
     def launch(self, inputs):
         counts = self.row_counts.setdefault(inputs.shape.tokens, torch.empty((inputs.shape.tokens, 8), dtype=torch.int32, device="cuda"))
         code = self.call(ctypes.byref(self.ours.arguments_of(inputs)), ctypes.c_void_p(counts.data_ptr()), ctypes.c_void_p(self.totals.data_ptr()),
@@ -187,7 +230,7 @@ class Diagnosis:
             raise RuntimeError(f"diagnosis: status {code}")
 
 
-class Triton:
+class Triton(Contestant):
     """The upstream wrappers, with the fill and the zeroing that they do."""
 
     name, ordered = "triton", False
@@ -219,7 +262,7 @@ class Triton:
         return result if isinstance(result, tuple) else (result, None)
 
 
-class Torch:
+class Torch(Contestant):
     """Torch operators composed by hand, as a user without a kernel would."""
 
     name, ordered = "torch", True
@@ -236,7 +279,7 @@ class Torch:
         return slots, valid.sum(1, dtype=torch.int32) if s.counts else None
 
 
-class Floor:
+class Floor(Contestant):
     ordered = None  # nothing to check
 
     def __init__(self, name, launch):

@@ -13,6 +13,7 @@ __global__ void empty() {}
 __global__ void gather(const int32_t* req_id, const int32_t* block_table, int64_t stride, int32_t columns, int32_t* sums) {
   const int4* row = reinterpret_cast<const int4*>(block_table + req_id[blockIdx.x] * stride);
   int32_t sum = 0;
+#pragma unroll 4
   for (int32_t i = static_cast<int32_t>(threadIdx.x); i < columns / 4; i += static_cast<int32_t>(blockDim.x)) {
     const int4 x = __ldg(row + i);
     sum ^= x.x ^ x.y ^ x.z ^ x.w;

@@ -8,6 +8,7 @@ Needs torch. The peer is a file of the user's: --peer PATH/sparse_utils.py (Trit
 """
 
 import argparse
+import collections
 import json
 import platform
 import statistics
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import torch
 
+from floor import floor_of
 from contestants import POISON, Diagnosis, Inputs, Ours, Shape, Torch, Triton, floors_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,20 +29,21 @@ def graph_of(contestant, sets, launches):
         contestant.launch(inputs)  # compiles, and warms up
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
-    results = []
+    # A contestant that allocates its outputs rotates as many of them as the others write: held for one round of the sets, then
+    # given back to the allocator. Else it would write the same memory each time, which the cache holds.
+    results = collections.deque(maxlen=len(sets))
     with torch.cuda.graph(graph):
         for i in range(launches):
-            result = contestant.launch(sets[i % len(sets)])
-            if i < len(sets):
-                results.append(result)
-    return graph, results
+            results.append(contestant.launch(sets[i % len(sets)]))
+    return graph, results  # of the last launch on each set, in their order
 
 
-def measure(shape, contestants, repeats):
+def measure(shape, contestants, repeats, on_inputs=lambda inputs: None):
     num_sets = NUM_SETS if shape.sets == "cold" else 1
     sets = [Inputs(shape, 1000 + i) for i in range(num_sets)]
     launches = max(num_sets, min(160, int(4_000_000 / (shape.tokens * shape.topk / 16 + 20_000)))) // num_sets * num_sets
-    graphs = {c.name: (c, *graph_of(c, sets, launches)) for c in contestants if c.accepts(shape)}
+    on_inputs(sets[0])
+    graphs = {c.name: (c, *graph_of(c, sets, launches)) for c in contestants if c.accepts(shape) and c.fits(sets[0])}
     times = {name: [] for name in graphs}
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     for repeat in range(repeats + 2):
@@ -133,7 +136,7 @@ def main():
     for shape in shapes_of(options.shapes):
         times, launches = measure(shape, contestants, options.repeats)
         report["points"].append({"shape": shape.as_dict(), "launches": launches, "times": times})
-        floor = max(times[n]["us"] for n in ("copy", "gather") if n in times)
+        floor = floor_of(report["points"][-1])
         cells = "".join(f"{times[n]['us']:>14.2f}" if n in times else f"{'-':>14}" for n in names)
         print(f"{shape.mode:<13}{shape.factor:<17}{shape.tokens:>6} {shape.topk:>5} {cells}   {times['slotproof']['us'] / floor:10.3f}", flush=True)
         for contestant in contestants:

@@ -10,7 +10,6 @@
 namespace slotproof::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using harness::BulkMismatch;
 using harness::BulkSlot;
 using harness::BulkVerdict;
@@ -18,10 +17,6 @@ using harness::column_of;
 using harness::kind_of;
 using harness::RemapCase;
 using harness::row_of;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 std::array<bool, size_t(BulkMode::kNumModes)> modes_of(const harness::RemapShape& shape) {
   const bool is_strided =
@@ -42,7 +37,7 @@ class BulkCampaign {
  public:
   BulkCampaign(const BulkOptions& options, std::vector<std::unique_ptr<BulkSlot>>& slots, harness::Backend& backend,
                const std::function<void(const Progress&)>& on_progress, const std::function<bool()>& should_stop)
-      : options_(options), slots_(slots), backend_(backend), on_progress_(on_progress), should_stop_(should_stop) {
+      : options_(options), slots_(slots), backend_(backend), should_stop_(should_stop), meter_(options.num_batches, options.seconds, on_progress) {
     std::error_code ignored;  // A folder that cannot be made shows when a case is saved.
     std::filesystem::create_directories(options.findings, ignored);
     report_.backend = backend.info().name;
@@ -59,15 +54,14 @@ class BulkCampaign {
       if (!report_.failure && begun - report_.next_batch == slots_.size()) end_batch();
     }
     while (!report_.failure && report_.next_batch < begun) end_batch();
-    report_.seconds = seconds_since(begin_);
+    report_.seconds = meter_.seconds();
     return std::move(report_);
   }
 
  private:
   bool is_through(uint64_t begun) {
     if (should_stop_()) return report_.is_interrupted = true;
-    if (options_.num_batches && begun - options_.first_batch >= *options_.num_batches) return true;
-    return options_.seconds && seconds_since(begin_) >= *options_.seconds;
+    return meter_.is_through(begun - options_.first_batch);
   }
 
   BulkSlot& slot_of(uint64_t batch) { return *slots_[size_t(batch % slots_.size())]; }
@@ -92,7 +86,7 @@ class BulkCampaign {
     ++report_.next_batch;
     count(slot.view().shape, verdict, device_seconds);
     if (verdict.num_mismatches != 0) return fail(slot, verdict);
-    if (seconds_since(last_progress_) > 0.1) tell("bulk");
+    if (meter_.is_due()) tell("bulk");
   }
 
   void count(const harness::RemapShape& shape, const BulkVerdict& verdict, double device_seconds) {
@@ -112,17 +106,7 @@ class BulkCampaign {
     for (size_t i = 0; i < harness::kNumCorners; ++i) report_.corners[i] += of_call.test(i) ? num_rows : 0;
   }
 
-  void tell(std::string activity) {
-    last_progress_ = Clock::now();
-    Progress progress;
-    progress.num_cases = report_.next_batch - options_.first_batch;
-    progress.seconds = seconds_since(begin_);
-    if (options_.num_batches) progress.share_done = double(progress.num_cases) / double(std::max<uint64_t>(*options_.num_batches, 1));
-    else if (options_.seconds) progress.share_done = progress.seconds / *options_.seconds;
-    progress.indices_per_second = double(report_.all().num_indices) / std::max(progress.seconds, 1e-9);
-    progress.activity = std::move(activity);
-    on_progress_(progress);
-  }
+  void tell(std::string activity) { meter_.tell(std::move(activity), report_.next_batch - options_.first_batch, report_.all().num_indices); }
 
   // The run itself failed: a refusal, a launch or device error.
   void fail(uint64_t batch, std::string error) { report_.failure = BulkFailure{batch, 0, std::move(error), {}, {}}; }
@@ -161,7 +145,7 @@ class BulkCampaign {
   Counterexample shrink(uint64_t batch, const RemapCase& rows, const harness::Finding& wanted) {
     ShrinkSetting setting;
     setting.judge = [&](const RemapCase& candidate) {
-      if (seconds_since(last_progress_) > 0.1) tell("shrinking a counterexample");
+      if (meter_.is_due()) tell("shrinking a counterexample");
       return judge(candidate);
     };
     setting.should_stop = should_stop_;
@@ -202,11 +186,9 @@ class BulkCampaign {
   const BulkOptions& options_;
   std::vector<std::unique_ptr<BulkSlot>>& slots_;
   harness::Backend& backend_;
-  const std::function<void(const Progress&)>& on_progress_;
   const std::function<bool()>& should_stop_;
   BulkReport report_;
-  Clock::time_point begin_ = Clock::now();
-  Clock::time_point last_progress_ = begin_;
+  ProgressMeter meter_;
 };
 
 }  // namespace

@@ -15,13 +15,11 @@ using harness::Finding;
 using harness::RemapCase;
 using harness::Verdict;
 
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
 class Campaign {
  public:
   Campaign(const CampaignOptions& options, std::vector<std::unique_ptr<Backend>>& backends,
            const std::function<void(const Progress&)>& on_progress, const std::function<bool()>& should_stop)
-      : options_(options), backends_(backends), on_progress_(on_progress), should_stop_(should_stop) {
+      : options_(options), backends_(backends), should_stop_(should_stop), meter_(options.num_cases, options.seconds, on_progress) {
     std::error_code ignored;  // A folder that cannot be made shows when a case is saved.
     std::filesystem::create_directories(options.findings, ignored);
     report_.seed = options.seed;
@@ -43,9 +41,9 @@ class Campaign {
         if (!report_.backends[i].counterexample) check_drawn_case(*backends_[i], report_.backends[i]);
       }
       ++report_.next_case;
-      if (seconds_since(last_progress_) > 0.1) tell("checking");
+      if (meter_.is_due()) tell("checking");
     }
-    report_.seconds = seconds_since(begin_);
+    report_.seconds = meter_.seconds();
     for (size_t i = 0; i < backends_.size(); ++i) {
       if (const auto* paths = backends_[i]->kernel_paths()) report_.backends[i].kernel_paths = *paths;
     }
@@ -56,23 +54,16 @@ class Campaign {
  private:
   bool is_through() {
     if (should_stop_()) return report_.is_interrupted = true;
-    if (options_.num_cases && report_.next_case - options_.first_case >= *options_.num_cases) return true;
-    if (options_.seconds && seconds_since(begin_) >= *options_.seconds) return true;
+    if (meter_.is_through(num_cases())) return true;
     return std::all_of(report_.backends.begin(), report_.backends.end(), [](const BackendTally& tally) { return tally.counterexample.has_value(); });
   }
 
+  uint64_t num_cases() const { return report_.next_case - options_.first_case; }
+
   void tell(std::string activity) {
-    last_progress_ = Clock::now();
-    Progress progress;
-    progress.num_cases = report_.next_case - options_.first_case;
-    progress.seconds = seconds_since(begin_);
-    if (options_.num_cases) progress.share_done = double(progress.num_cases) / double(std::max<uint64_t>(*options_.num_cases, 1));
-    else if (options_.seconds) progress.share_done = progress.seconds / *options_.seconds;
     int64_t num_indices = 0;
     for (const BackendTally& tally : report_.backends) num_indices += tally.num_indices;
-    progress.indices_per_second = double(num_indices) / std::max(progress.seconds, 1e-9);
-    progress.activity = std::move(activity);
-    on_progress_(progress);
+    meter_.tell(std::move(activity), num_cases(), num_indices);
   }
 
   Verdict judge(Backend& backend, const RemapCase& remap_case) const {
@@ -92,7 +83,7 @@ class Campaign {
         const harness::BackendInfo& info = backends_[i]->info();
         if (report_.backends[i].counterexample || info.capabilities != SLOTPROOF_CAN_ALL || info.level != harness::Level::kStable) continue;
         check_case(*backends_[i], report_.backends[i], harness::case_of(kernel_path_of(path)), fmt::format("path {}", path));
-        if (seconds_since(last_progress_) > 0.1) tell("launching every path of the kernels");
+        if (meter_.is_due()) tell("launching every path of the kernels");
       }
     }
   }
@@ -124,7 +115,7 @@ class Campaign {
   Counterexample minimize(Backend& backend, const BackendTally& tally, const RemapCase& failing, const std::string& name, const Finding& wanted) {
     ShrinkSetting setting;
     setting.judge = [&](const RemapCase& candidate) {
-      if (seconds_since(last_progress_) > 0.1) tell(fmt::format("{}: shrinking a counterexample", tally.name));
+      if (meter_.is_due()) tell(fmt::format("{}: shrinking a counterexample", tally.name));
       return judge(backend, candidate);
     };
     setting.should_stop = should_stop_;
@@ -155,12 +146,10 @@ class Campaign {
 
   const CampaignOptions& options_;
   std::vector<std::unique_ptr<Backend>>& backends_;
-  const std::function<void(const Progress&)>& on_progress_;
   const std::function<bool()>& should_stop_;
   CampaignReport report_;
   std::set<std::filesystem::path> cases_in_flight_;
-  Clock::time_point begin_ = Clock::now();
-  Clock::time_point last_progress_ = begin_;
+  ProgressMeter meter_;
 };
 
 }  // namespace

@@ -2,11 +2,11 @@
 // A check campaign: draws problems, runs the back ends on them, keeps the tally, shrinks what fails.
 
 #include "cli/counterexample.h"
+#include "cli/progress.h"
 #include "property_tests/harness/backend.h"
 #include "property_tests/harness/decoder.h"
 #include "property_tests/harness/judge.h"
 
-#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -60,14 +60,6 @@ struct CampaignReport {
 
   bool holds() const;
   bool is_covered() const;  // every back end that runs our kernels launched each of their paths, and there is such a back end
-};
-
-struct Progress {
-  uint64_t num_cases = 0;
-  double seconds = 0;
-  double share_done = 0;  // in [0, 1]
-  double indices_per_second = 0;
-  std::string activity;   // "checking", "shrinking ..."
 };
 
 // Runs until the cases or the seconds are through, every back end has a counterexample, or should_stop says so.

@@ -103,11 +103,26 @@ Backends make_backends(const CheckOptions& options) {
   return backends;
 }
 
-void show_progress(const Progress& progress, const char* unit) {
-  fmt::print(stderr, "\r\x1b[K{} {:3.0f} %  {} {}  {:.2e} indices/s  {:.0f} s", progress.activity, 100 * std::min(progress.share_done, 1.0), progress.num_cases,
-             unit, progress.indices_per_second, progress.seconds);
-  std::fflush(stderr);
-}
+// One line on a terminal, written over and over, gone in the end; nothing anywhere else.
+class ProgressLine {
+ public:
+  explicit ProgressLine(const char* unit) : unit_(unit) {}
+
+  void show(const Progress& progress) const {
+    if (!is_terminal_) return;
+    fmt::print(stderr, "{}{} {:3.0f} %  {} {}  {:.2e} indices/s  {:.0f} s", kClear, progress.activity, 100 * std::min(progress.share_done, 1.0),
+               progress.num_cases, unit_, progress.indices_per_second, progress.seconds);
+    std::fflush(stderr);
+  }
+  void clear() const {
+    if (is_terminal_) fmt::print(stderr, kClear);
+  }
+
+ private:
+  static constexpr const char* kClear = "\r\x1b[K";
+  const char* unit_;
+  bool is_terminal_ = isatty(STDERR_FILENO) == 1;
+};
 
 // The first Ctrl-C ends the campaign with its report; a second one kills.
 void catch_interrupts() {
@@ -148,12 +163,9 @@ int run_bulk_check(const CheckOptions& options) {
   if (!backend) return usage_error(fmt::format("--bulk on {}: {}", name, why_not));
 
   catch_interrupts();
-  const bool is_terminal = isatty(STDERR_FILENO) == 1;
-  const auto on_progress = [&](const Progress& progress) {
-    if (is_terminal) show_progress(progress, "batches");
-  };
-  const BulkReport report = run_bulk(bulk, slots, *backend, on_progress, [] { return g_is_interrupted != 0; });
-  if (is_terminal) fmt::print(stderr, "\r\x1b[K");
+  const ProgressLine line("batches");
+  const BulkReport report = run_bulk(bulk, slots, *backend, [&](const Progress& progress) { line.show(progress); }, [] { return g_is_interrupted != 0; });
+  line.clear();
   fmt::print("{}", table_of(report));
   if (report.failure) fmt::print("\n{}", text_of(*report.failure, report));
   const bool is_written = options.json.empty() || write_file(options.json, json_of(report));
@@ -180,12 +192,9 @@ int run_check(const CheckOptions& options) {
   if (!backends.error.empty()) return usage_error(backends.error);
 
   catch_interrupts();
-  const bool is_terminal = isatty(STDERR_FILENO) == 1;
-  const auto on_progress = [&](const Progress& progress) {
-    if (is_terminal) show_progress(progress, "cases");
-  };
-  const CampaignReport report = run_campaign(campaign, backends.present, on_progress, [] { return g_is_interrupted != 0; });
-  if (is_terminal) fmt::print(stderr, "\r\x1b[K");
+  const ProgressLine line("cases");
+  const CampaignReport report = run_campaign(campaign, backends.present, [&](const Progress& progress) { line.show(progress); }, [] { return g_is_interrupted != 0; });
+  line.clear();
   fmt::print("{}", table_of(report, backends.absent));
   for (const BackendTally& tally : report.backends) {
     if (tally.counterexample) fmt::print("\n{}", text_of(*tally.counterexample, tally));

@@ -17,24 +17,23 @@ std::string short_name_of(const BackendTally& tally) {
 
 std::string rate_of(const BackendTally& tally) { return grouped(int64_t(double(tally.num_indices) / std::max(tally.seconds, 1e-9))); }
 
-// A grid: a line for each instantiation of the kernel, a column for each of its ways through memory.
+// "A" for an input on boundaries ... as the legend says.
+std::string letters_of(const KernelPath& path) {
+  return fmt::format("{}{}{}{}", path.has_aligned_input ? 'A' : 'a', path.has_aligned_output ? 'V' : 'v', path.is_shared ? 'S' : path.has_several_passes ? '2' : '1',
+                     path.has_counts ? 'C' : 'c');
+}
+
+// A line for each kernel, with the launches of each of its ways through memory.
 std::string path_grid_of(const BackendTally& tally) {
-  constexpr int kColumns = 16;  // the four last properties of a path, which its number has as its last bits
-  std::string text = fmt::format("Launches by {} of the kernels' paths. Columns: input aligned A or not a, output aligned V or not v, one pass 1 or several 2, counts C or not c; dcp^: of powers of two\n{:<28}",
-                                 short_name_of(tally), "");
-  for (int column = 0; column < kColumns; ++column) {
-    const KernelPath path = kernel_path_of(column);
-    text += fmt::format(" {}{}{}{}{}", column % 4 == 0 ? " " : "", path.has_aligned_input ? 'A' : 'a', path.has_aligned_output ? 'V' : 'v', path.has_several_passes ? 2 : 1,
-                        path.has_counts ? 'C' : 'c');
-  }
+  std::string text = fmt::format("Launches by {} of the kernels' paths: input aligned A or not a, output aligned V or not v, one pass 1, several 2 or a row shared by teams S, counts C or not c",
+                                 short_name_of(tally));
+  int32_t kernel = -1;
   for (int i = 0; i < kNumKernelPaths; ++i) {
     const KernelPath path = kernel_path_of(i);
-    if (i % kColumns == 0) {
-      const char* variant = path.kernel.lookup == Lookup::kStaged ? "staged" : path.kernel.dcp == Dcp::kOff ? "" : path.kernel.dcp == Dcp::kOn ? "dcp" : "dcp^";
-      text += fmt::format("\n  {:<9} {:<6} width {:<3}", path.placement == Placement::kCompacted ? "compacted" : "in place", variant, path.kernel.team_width);
-    }
+    if (path.kernel != kernel) text += fmt::format("\n  {:<52}", harness::name_of(kRowKernels[size_t(path.kernel)]));
+    kernel = path.kernel;
     const int64_t count = tally.kernel_paths->num_launches[size_t(i)];
-    text += fmt::format("{}{:>5}", i % 4 == 0 ? " " : "", count < 10000 ? std::to_string(count) : fmt::format("{}k", count / 1000));
+    text += fmt::format(" {} {:<4}", letters_of(path), count < 10000 ? std::to_string(count) : fmt::format("{}k", count / 1000));
   }
   return text + "\n";
 }
@@ -146,8 +145,9 @@ std::string text_of(const Counterexample& found, const BackendTally& backend) {
   const harness::Finding& finding = found.finding;
   std::string text = fmt::format("Counterexample for {}: {}\n", short_name_of(backend), finding.name());
   text += text_of(found.shrunk);
-  text += fmt::format("  {:<20} width {}, thread order {}, CTA order {}\n", "team", found.shrunk.schedule.team_width, found.shrunk.schedule.thread_order_seed,
-                      found.shrunk.schedule.cta_order_seed);
+  const harness::Schedule& schedule = found.shrunk.schedule;
+  text += fmt::format("  {:<20} width {}, planned for {} rows, thread order {}, CTA order {}\n", "team", schedule.team_width, schedule.planned_rows,
+                      schedule.thread_order_seed, schedule.cta_order_seed);
   if (finding.violation) {
     const spec::Violation& v = *finding.violation;
     const spec::RuleText& rule = spec::text_of(v.rule);

@@ -7,16 +7,15 @@
 
 namespace slotproof {
 
-inline int32_t remap_on_cuda(const slotproof_remap_arguments* arguments, const slotproof_run_options* options, void* stream,
-                             char* message, uint32_t message_size) {
-  const int32_t team_width = known_part_of(options).team_width;
-  const Status status = launch_remap_with_width(args_of(known_part_of(arguments)), team_width, static_cast<CUstream_st*>(stream));
+inline int32_t remap_on_cuda(const slotproof_remap_arguments* arguments, const slotproof_run_options* options, void* stream, char* message,
+                             uint32_t message_size) {
+  const slotproof_run_options run = known_part_of(options);
+  const Status status = launch_remap_planned(args_of(known_part_of(arguments)), {run.team_width, run.planned_rows}, static_cast<CUstream_st*>(stream));
   return result_of(status, message, message_size);
 }
 
 inline slotproof_plugin cuda_plugin_named(const char* name) {
-  return {sizeof(slotproof_plugin), SLOTPROOF_PLUGIN_ABI, name, SLOTPROOF_MEMORY_CUDA,
-          SLOTPROOF_LEVEL_STABLE,   SLOTPROOF_CAN_ALL,    remap_on_cuda};
+  return {sizeof(slotproof_plugin), SLOTPROOF_PLUGIN_ABI, name, SLOTPROOF_MEMORY_CUDA, SLOTPROOF_LEVEL_STABLE, SLOTPROOF_CAN_ALL, remap_on_cuda};
 }
 
 }  // namespace slotproof

@@ -18,7 +18,7 @@ using ReasonCounts = Items<kNumReasons>;
 
 // One byte for each reason. A thread has 16 entries a pass, so no byte runs over into the next.
 using PackedReasons = uint64_t;
-static_assert(kNumReasons <= 8 && kItemsPerThread <= UINT8_MAX);
+static_assert(kNumReasons <= 8 && kMostVectorsPerThread * kVectorSize <= UINT8_MAX);
 
 SLOTPROOF_HD PackedReasons packed_reason(int32_t reason, bool is_counted) {
   return PackedReasons{is_counted} << (8 * static_cast<uint32_t>(reason));
@@ -27,7 +27,7 @@ SLOTPROOF_HD int32_t count_of(PackedReasons counts, ItemIndex reason) {
   return static_cast<int32_t>((counts >> (8 * reason.value())) & 0xffu);
 }
 
-// Why a decode row's positions whose column is at or above context.limit are none: R5 or R6. Columns are looked for in a row
+// Why a decode row's positions at or above context.limit are none: R5 or R6. Columns are looked for in a row
 // of the table that has some; the remap need not know whether a table without columns has the row.
 template <class Team>
 SLOTPROOF_TEAM NoneReason reason_above_limit(Team& team, const RemapView& view, const RowContext& context) {
@@ -39,9 +39,9 @@ SLOTPROOF_TEAM NoneReason reason_above_limit(Team& team, const RemapView& view, 
 }
 
 // Of a position that has no entry of the table to look into.
-SLOTPROOF_HD NoneReason reason_without_entry(int32_t position, const TablePlace& place, NoneReason above_limit) {
+SLOTPROOF_HD NoneReason reason_without_entry(int32_t position, bool is_owned, NoneReason above_limit) {
   if (position < 0) return NoneReason::kPadding;
-  return place.column == kNoColumn ? NoneReason::kForeignRank : above_limit;
+  return is_owned ? above_limit : NoneReason::kForeignRank;
 }
 // Of the table's entry for a position, and its offset in the block.
 SLOTPROOF_HD NoneReason reason_of_block(const DiagnosisView& view, int32_t base, uint32_t offset) {
@@ -55,34 +55,31 @@ SLOTPROOF_HD NoneReason reason_of_workspace(const RowContext& context, int32_t p
 
 // Positions in, reasons out.
 template <Dcp kDcp, class Team>
-SLOTPROOF_TEAM void find_reasons(Team& team, const DiagnosisView& view, const RowContext& context,
-                                 PerThread<Team, RegisterTile>& tile) {
+SLOTPROOF_TEAM void find_reasons(Team& team, const DiagnosisView& view, const RowContext& context, RegisterTile<Team>& tile) {
   if (context.is_workspace) {
     team.phase("reason", [&](Thread t) {
-      unrolled<kVectorsPerThread>([&](ItemIndex v) {
-        unrolled<kVectorSize>([&](ItemIndex e) { tile[t][v][e] = static_cast<int32_t>(reason_of_workspace(context, tile[t][v][e])); });
-      });
+      unrolled<Team::kVectorsPerThread>(
+          [&](ItemIndex v) { unrolled<kVectorSize>([&](ItemIndex e) { tile[t][v][e] = static_cast<int32_t>(reason_of_workspace(context, tile[t][v][e])); }); });
     });
     return;
   }
   const NoneReason above_limit = reason_above_limit(team, view.remap, context);
   // All lookups of the tile are on their way before the first is used. Where there is nothing to look up, the reason takes the
   // place of the offset, as a negative number.
-  PerThread<Team, RegisterTile> bases(team);
+  RegisterTile<Team> bases(team);
   team.phase("look up", [&](Thread t) {
-    unrolled<kVectorsPerThread>([&](ItemIndex v) {
+    unrolled<Team::kVectorsPerThread>([&](ItemIndex v) {
       unrolled<kVectorSize>([&](ItemIndex e) {
         const int32_t position = tile[t][v][e];
-        const TablePlace place = table_place_of<kDcp>(view.remap, position);
-        const bool has_entry = place.column < context.limit;
+        const TablePlace place = table_place_of<kDcp, Sizes::kAny>(view.remap, static_cast<uint32_t>(position));
+        const bool has_entry = static_cast<uint32_t>(position) < context.limit && place.is_owned;
         bases[t][v][e] = has_entry ? team.load(t, context.table, static_cast<int32_t>(place.column)) : kNone;
-        tile[t][v][e] = has_entry ? static_cast<int32_t>(place.offset)
-                                  : ~static_cast<int32_t>(reason_without_entry(position, place, above_limit));
+        tile[t][v][e] = has_entry ? static_cast<int32_t>(place.offset) : ~static_cast<int32_t>(reason_without_entry(position, place.is_owned, above_limit));
       });
     });
   });
   team.phase("reason", [&](Thread t) {
-    unrolled<kVectorsPerThread>([&](ItemIndex v) {
+    unrolled<Team::kVectorsPerThread>([&](ItemIndex v) {
       unrolled<kVectorSize>([&](ItemIndex e) {
         const int32_t offset = tile[t][v][e];
         const NoneReason of_block = reason_of_block(view, bases[t][v][e], static_cast<uint32_t>(offset));
@@ -94,6 +91,7 @@ SLOTPROOF_TEAM void find_reasons(Team& team, const DiagnosisView& view, const Ro
 
 struct WarpReasons {
   static constexpr const char* kName = "warp_reasons";
+  static constexpr bool kIsSizedAtLaunch = false;
 };
 
 // Of counts that each thread has for each reason: the row's, out to row_counts and totals.
@@ -129,21 +127,21 @@ SLOTPROOF_TEAM void write_counts(Team& team, const DiagnosisView& view, const Pe
 
 template <Dcp kDcp, class Team>
 SLOTPROOF_TEAM void diagnose_row(Team& team, const DiagnosisView& view) {
-  const auto indices = indices_row(view.remap, team.index());
-  PerThread<Team, RegisterTile> tile(team);
+  const auto indices = indices_row<RowLayout::kAny>(view.remap, team.index());
+  RegisterTile<Team> tile(team);
   PerThread<Team, ReasonCounts> counts(team);
   team.phase("start", [&](Thread t) { unrolled<kNumReasons>([&](ItemIndex c) { counts[t][c] = 0; }); });
   RowContext context{};
   SLOTPROOF_NO_UNROLL
   for (int32_t begin = 0; begin < view.remap.topk;) {
-    const Pass pass = pass_at(view.remap, indices, begin);
-    load_tile(team, indices, pass, tile);
-    if (begin == 0) context = row_context_of(team, view.remap);  // Behind the loads, so that both are on their way at once.
+    const Pass pass = pass_at<RowLayout::kAny, Team>(view.remap, indices, begin);
+    load_tile<RowLayout::kAny>(team, indices, pass, tile);
+    if (begin == 0) context = row_context_of<Rows::kMixed, RowLayout::kAny>(team, view.remap);  // Behind the loads: both are on their way.
     find_reasons<kDcp>(team, view, context, tile);
     team.phase("count", [&](Thread t) {
       PackedReasons packed = 0;
-      unrolled<kVectorsPerThread>([&](ItemIndex v) {
-        const int32_t first = first_column_of(pass, t, v);
+      unrolled<Team::kVectorsPerThread>([&](ItemIndex v) {
+        const int32_t first = first_column_of<Team>(pass, t) + step_to(v);
         // Places outside of the pass hold none too, but are no entries.
         unrolled<kVectorSize>([&](ItemIndex e) { packed += packed_reason(tile[t][v][e], is_inside(pass, first + e.value())); });
       });

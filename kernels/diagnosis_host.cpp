@@ -2,6 +2,7 @@
 
 #include "kernels/diagnosis.h"
 #include "kernels/team/host_team.h"
+#include "kernels/tiling.h"
 
 #include <exception>
 
@@ -26,7 +27,7 @@ void run_grid(CheckedMemory& memory, const DiagnosisView& view, const HostOption
   const auto num_rows = static_cast<uint32_t>(view.remap.num_tokens);
   const Permutation order(options.cta_order_seed, 0, num_rows);
   for (uint32_t i = 0; i < num_rows; ++i) {
-    HostTeam<Width> team(memory, order.at(i), options.thread_order_seed);
+    HostTeam<Width, kMostVectorsPerThread> team(memory, order.at(i), options.thread_order_seed);
     diagnose_row<kDcp>(team, view);
   }
 }
@@ -51,17 +52,15 @@ RunGrid run_grid_of(int32_t width, Dcp dcp) {
 
 Status diagnose_on_host(const DiagnoseArgs& args, const HostOptions& options) noexcept {
   if (const Status status = validate(args); !status.ok()) return status;
-  if (options.team_width != 0 && !is_team_width(options.team_width)) {
-    return Status::make(StatusCode::kNotSupported, "team_width is %d; 0, 32, 64, 128 and 256 are known", options.team_width);
-  }
+  if (const Status status = check(PlanOptions{options.team_width, options.planned_rows}); !status.ok()) return status;
   if (writes_nothing(args)) return {};
   static thread_local CheckedMemory memory;  // Its shadow memory serves every launch of this thread.
-  const TilePlan plan = plan_tiles(args, options.team_width);
+  const DiagnosisPlan plan = plan_tiles(args, options.team_width);
   Status status;
   try {
     memory.begin_launch();
     describe(memory, args);
-    run_grid_of(plan.team_width, dcp_of(args.inputs))(memory, make_view(args, plan), options);
+    run_grid_of(plan.team_width, plan.dcp)(memory, make_view(args, plan.tile), options);
   } catch (const MemoryFault& fault) {
     status = status_of(fault);
   } catch (const std::exception&) {

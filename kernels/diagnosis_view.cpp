@@ -1,5 +1,7 @@
 #include "kernels/diagnosis_view.h"
 
+#include "kernels/tiling.h"
+
 #include <algorithm>
 #include <type_traits>
 
@@ -16,11 +18,14 @@ RemapArgs remap_args_of(const DiagnoseArgs& args) {
 
 }  // namespace
 
-TilePlan plan_tiles(const DiagnoseArgs& args, int32_t team_width) noexcept { return plan_tiles(remap_args_of(args), team_width); }
+DiagnosisPlan plan_tiles(const DiagnoseArgs& args, int32_t team_width) noexcept {
+  const TilePlan plan = plan_general(remap_args_of(args), team_width, args.inputs.token_indices.rows);
+  return {kernel_of(plan).team.width, plan.tile, kernel_of(plan).form.dcp};
+}
 
-DiagnosisView make_view(const DiagnoseArgs& args, const TilePlan& plan) noexcept {
+DiagnosisView make_view(const DiagnoseArgs& args, int32_t tile) noexcept {
   DiagnosisView view{};
-  view.remap = make_view(remap_args_of(args), plan);
+  view.remap = make_view(remap_args_of(args), tile);
   view.totals = args.totals;
   constexpr int64_t kEnd = int64_t{1} << 31;  // above every base that is not negative
   view.num_blocks = static_cast<uint32_t>(std::min(args.inputs.num_blocks.value_or(kEnd), kEnd));

@@ -16,9 +16,14 @@ struct DiagnosisView {
   bool has_row_counts;
 };
 
-// A plan and a view of valid arguments. team_width as for plan_tiles.
-TilePlan plan_tiles(const DiagnoseArgs& args, int32_t team_width) noexcept;
-DiagnosisView make_view(const DiagnoseArgs& args, const TilePlan& plan) noexcept;
+// The team and the columns of a pass, as the general kernels of the remap have them. team_width 0 leaves it to the planner.
+struct DiagnosisPlan {
+  int32_t team_width;
+  int32_t tile;
+  Dcp dcp;
+};
+DiagnosisPlan plan_tiles(const DiagnoseArgs& args, int32_t team_width) noexcept;
+DiagnosisView make_view(const DiagnoseArgs& args, int32_t tile) noexcept;
 
 // No row has anything to write or to count.
 bool writes_nothing(const DiagnoseArgs& args) noexcept;

@@ -15,7 +15,7 @@ int32_t remap(const slotproof_remap_arguments* arguments, const slotproof_run_op
               uint32_t message_size) {
   const slotproof_run_options run = known_part_of(options);
   const Status status = remap_on_host(args_of(known_part_of(arguments)),
-                                      {run.team_width, run.thread_order_seed, run.cta_order_seed});
+                                      {run.team_width, run.thread_order_seed, run.cta_order_seed, run.planned_rows});
   return result_of(status, message, message_size);
 }
 

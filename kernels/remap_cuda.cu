@@ -1,86 +1,80 @@
-// The kernel body on the GPU: one CTA a row.
+// The kernel bodies on the GPU: one CTA a row, or a part of one.
 
+#include "kernels/compiled_kernels.h"
 #include "kernels/remap.h"
 #include "kernels/remap_launch.h"
 #include "kernels/team/device_team.cuh"
 
 #include <cuda_runtime_api.h>
 
+#include <utility>
+
 namespace slotproof {
 namespace {
 
-// Asking for no more than 1024 threads a multiprocessor leaves each 64 registers, room for all of a tile's lookups in flight.
-// Left alone (0), ptxas aims at more warps and waits for the first lookups before it issues the last. A CTA of one warp gets
-// its registers unasked, and 32 such CTAs are more than some devices hold.
-// Staged lookups wait for shared memory alone, and 40 registers hold them: 1536 threads hide the loads and the copies better
-// (bench/results/nvidia-h200.json).
-constexpr int min_ctas_of(int width, Lookup lookup) {
-  if (lookup == Lookup::kStaged) return 1536 / width;
-  return width == kWarpSize ? 0 : 1024 / width;
+// How many threads of a multiprocessor the compiler leaves registers for. Fewer threads have room for more loads in flight; more
+// threads hide them better. Left alone, it would take more registers than pay, or wait for the first lookups before it issues
+// the last. Measured on an H200 (bench/results/nvidia-h200-kernels.json).
+constexpr int threads_at_once(RowLayout layout, Sizes sizes, Lookup lookup, int vectors_per_thread) {
+  const bool is_staged = lookup == Lookup::kStaged;
+  if (layout == RowLayout::kAny) return is_staged ? 1536 : 1024;  // the general kernels
+  if (vectors_per_thread == 4) return is_staged ? 1280 : 1024;
+  return vectors_per_thread == 2 && is_staged && sizes == Sizes::kPowersOfTwo ? 2048 : 1536;
+}
+// A CTA of one warp gets its registers unasked, and so many of them are more than some devices hold.
+constexpr int min_ctas_of(RowLayout layout, Sizes sizes, Lookup lookup, int width, int vectors_per_thread) {
+  return width == kWarpSize ? 0 : threads_at_once(layout, sizes, lookup, vectors_per_thread) / width;
 }
 
-template <int Width, Placement kPlacement, Dcp kDcp, Lookup kLookup>
-__global__ void __launch_bounds__(Width, min_ctas_of(Width, kLookup)) remap_kernel(const __grid_constant__ RemapView view) {
-  CtaTeam<Width> team;
-  remap_row<kPlacement, kDcp, kLookup>(team, view);
+// Each choice is a parameter of its own, so that profilers and reports name a kernel by what it does.
+template <Placement kPlacement, Rows kRows, RowLayout kLayout, Dcp kDcp, Sizes kSizes, Lookup kLookup, int kWidth, int kVectorsPerThread>
+__global__ void __launch_bounds__(kWidth, min_ctas_of(kLayout, kSizes, kLookup, kWidth, kVectorsPerThread))
+    remap_kernel(const __grid_constant__ RemapView view) {
+  CtaTeam<kWidth, kVectorsPerThread> team;
+  remap_row<RowForm{kPlacement, kRows, kLayout, kDcp, kSizes, kLookup}>(team, view);
 }
 
 using Kernel = void (*)(RemapView);
 
-template <int Width, Placement kPlacement>
-Kernel kernel_of(Dcp dcp, [[maybe_unused]] Lookup lookup) {
-  if constexpr (can_stage(Width, Dcp::kOff)) {
-    if (lookup == Lookup::kStaged) return remap_kernel<Width, kPlacement, Dcp::kOff, Lookup::kStaged>;
+template <int kNumber>
+constexpr Kernel compiled_kernel() {
+  constexpr RowKernel kKernel = kRowKernels[kNumber];
+  constexpr RowForm kForm = kKernel.form;
+  if constexpr (is_compiled(kKernel)) {
+    return remap_kernel<kForm.placement, kForm.rows, kForm.layout, kForm.dcp, kForm.sizes, kForm.lookup, kKernel.team.width, kKernel.team.vectors_per_thread>;
   }
-  switch (dcp) {
-    case Dcp::kOn: return remap_kernel<Width, kPlacement, Dcp::kOn, Lookup::kGlobal>;
-    case Dcp::kOnPowersOfTwo: return remap_kernel<Width, kPlacement, Dcp::kOnPowersOfTwo, Lookup::kGlobal>;
-    default: return remap_kernel<Width, kPlacement, Dcp::kOff, Lookup::kGlobal>;
-  }
+  return nullptr;
 }
-
-template <int Width>
-Kernel kernel_of(Placement placement, Dcp dcp, Lookup lookup) {
-  if (placement == Placement::kInPlace) return kernel_of<Width, Placement::kInPlace>(dcp, lookup);
-  return kernel_of<Width, Placement::kCompacted>(dcp, lookup);
+template <int... kNumbers>
+constexpr std::array<Kernel, kNumRowKernels> compiled_kernels(std::integer_sequence<int, kNumbers...>) {
+  return {compiled_kernel<kNumbers>()...};
 }
-
-#ifdef SLOTPROOF_ONLY_TEAM_WIDTH  // A planted fault's build: a sanitizer sees the fault at one width, in a quarter of the time.
-int32_t compiled_width_of(int32_t) { return SLOTPROOF_ONLY_TEAM_WIDTH; }
-Kernel kernel_of(const TilePlan& plan, Placement placement, Dcp dcp) {
-  return kernel_of<SLOTPROOF_ONLY_TEAM_WIDTH>(placement, dcp, plan.lookup);
-}
-#else
-int32_t compiled_width_of(int32_t width) { return width; }
-Kernel kernel_of(const TilePlan& plan, Placement placement, Dcp dcp) {
-  switch (plan.team_width) {
-    case 32: return kernel_of<32>(placement, dcp, plan.lookup);
-    case 64: return kernel_of<64>(placement, dcp, plan.lookup);
-    case 128: return kernel_of<128>(placement, dcp, plan.lookup);
-    default: return kernel_of<256>(placement, dcp, plan.lookup);
-  }
-}
-#endif
+constexpr auto kKernels = compiled_kernels(std::make_integer_sequence<int, kNumRowKernels>{});
 
 }  // namespace
 
-Status launch_remap(const RemapArgs& args, CUstream_st* stream) noexcept { return launch_remap_with_width(args, 0, stream); }
-
-Status launch_remap_with_width(const RemapArgs& args, int32_t team_width, CUstream_st* stream) noexcept {
-  if (const Status status = validate(args); !status.ok()) return status;
-  if (team_width != 0 && !is_team_width(team_width)) {
-    return Status::make(StatusCode::kNotSupported, "a launch of team_width %d; 0, 32, 64, 128 and 256 are known", team_width);
-  }
-  if (writes_nothing(args)) return {};
-  const TilePlan plan = plan_tiles(args, compiled_width_of(team_width));
-  RemapView view = make_view(args, plan);
+Status launch_plan(const RemapArgs& args, const TilePlan& plan, CUstream_st* stream) noexcept {
+  const RowKernel& kernel = kernel_of(plan);
+  RemapView view = make_view(args, plan.tile);
   void* parameters[] = {&view};
+  const int32_t shared_bytes = kernel.form.lookup == Lookup::kStaged ? staged_table_bytes(kernel.team.width, view.table_columns) : 0;
   // The launch's own result: cudaGetLastError() would take away an earlier error that belongs to somebody else.
-  const cudaError_t error = cudaLaunchKernel(kernel_of(plan, args.placement, dcp_of(args)),
-                                             dim3(static_cast<uint32_t>(view.num_tokens)),
-                                             dim3(static_cast<uint32_t>(plan.team_width)), parameters, 0, stream);
+  const cudaError_t error =
+      cudaLaunchKernel(kKernels[static_cast<std::size_t>(plan.kernel)], dim3(static_cast<uint32_t>(view.num_tokens), static_cast<uint32_t>(plan.num_parts)),
+                       dim3(static_cast<uint32_t>(kernel.team.width)), parameters, static_cast<std::size_t>(shared_bytes), stream);
   if (error != cudaSuccess) return Status::cuda(static_cast<int32_t>(error), "cudaLaunchKernel", cudaGetErrorString(error));
   return {};
+}
+
+Status launch_remap(const RemapArgs& args, CUstream_st* stream) noexcept {
+  return launch_remap_planned(args, {}, stream);
+}
+
+Status launch_remap_planned(const RemapArgs& args, const PlanOptions& options, CUstream_st* stream) noexcept {
+  if (const Status status = validate(args); !status.ok()) return status;
+  if (const Status status = check(options); !status.ok()) return status;
+  if (writes_nothing(args)) return {};
+  return launch_plan(args, plan_tiles(args, compiled_options(options)), stream);
 }
 
 }  // namespace slotproof

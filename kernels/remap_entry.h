@@ -6,34 +6,25 @@
 
 namespace slotproof {
 
-// Where the block of a position stands in its request's row of the block table.
+// Where the block of a position stands in its request's row of the block table. A column holds a block of each rank, so it spans
+// N * S positions; they are whole rounds, for S is a multiple of I (A11).
 struct TablePlace {
-  uint32_t column;  // kNoColumn where the position has none
+  uint32_t column;
   uint32_t offset;  // in the block, below S
+  bool is_owned;    // by the launch's rank; else offset means nothing
 };
-inline constexpr uint32_t kNoColumn = UINT32_MAX;  // at or above every number of columns
 
-template <Dcp kDcp>
-SLOTPROOF_HD TablePlace table_place_of(const RemapView& view, int32_t position) {
-  uint32_t local = static_cast<uint32_t>(position);
-  bool has_place = position >= 0;
-  if constexpr (kDcp != Dcp::kOff) {
-    const OwnedPosition owned = owned_position_of<sizes_of(kDcp)>(view.ranks, local);
-    local = owned.local;
-    has_place = has_place && owned.owned;
+// Any position in [0, 2^31). Of a larger number, a negative position, the place means nothing.
+template <Dcp kDcp, Sizes kSizes>
+SLOTPROOF_HD TablePlace table_place_of(const RemapView& view, uint32_t position) {
+  const uint32_t column = view.column_span.quotient<kSizes>(position);
+  const uint32_t in_column = view.column_span.remainder<kSizes>(position, column);
+  if constexpr (kDcp == Dcp::kOff) {
+    return {column, in_column, true};
+  } else {
+    const OwnedPosition owned = owned_position_of<kSizes>(view.ranks, in_column);
+    return {column, owned.local, owned.owned};
   }
-  const uint32_t column = view.block_size.quotient<sizes_of(kDcp)>(local);
-  return {has_place ? column : kNoColumn, view.block_size.remainder<sizes_of(kDcp)>(local, column)};
-}
-
-// The same without DCP for a table whose last column is followed by one that holds kNone: every position has a place there.
-// `end`, below 2^31, is the first position behind the table. It stands for all that have no column (R1, R5, R6): as unsigned
-// numbers, negative ones are above it.
-SLOTPROOF_HD TablePlace place_in_staged_table(const RemapView& view, uint32_t end, int32_t position) {
-  const auto wanted = static_cast<uint32_t>(position);
-  const uint32_t local = wanted < end ? wanted : end;
-  const uint32_t column = view.block_size.quotient(local);
-  return {column, view.block_size.remainder(local, column)};
 }
 
 // `base` is the entry of the block table, kNone where the place is outside of it.

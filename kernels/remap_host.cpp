@@ -1,9 +1,11 @@
 // The kernel body on the host, over checked memory.
 
+#include "kernels/compiled_kernels.h"
 #include "kernels/remap.h"
 #include "kernels/team/host_team.h"
 
 #include <exception>
+#include <utility>
 
 namespace slotproof {
 namespace {
@@ -20,65 +22,48 @@ void describe(CheckedMemory& memory, const RemapArgs& args) {
   if (args.valid_counts) set_vector(TensorId::kValidCounts, *args.valid_counts);
 }
 
-template <int Width, Placement kPlacement, Dcp kDcp, Lookup kLookup>
-void run_grid(CheckedMemory& memory, const RemapView& view, const HostOptions& options) {
-  const auto num_rows = static_cast<uint32_t>(view.num_tokens);
-  const Permutation order(options.cta_order_seed, 0, num_rows);
-  for (uint32_t i = 0; i < num_rows; ++i) {
-    HostTeam<Width> team(memory, order.at(i), options.thread_order_seed);
-    remap_row<kPlacement, kDcp, kLookup>(team, view);
+template <int kNumber>
+void run_grid(CheckedMemory& memory, const RemapView& view, int32_t num_parts, const HostOptions& options) {
+  constexpr RowKernel kKernel = kRowKernels[kNumber];
+  const auto num_ctas = static_cast<uint32_t>(view.num_tokens) * static_cast<uint32_t>(num_parts);
+  const Permutation order(options.cta_order_seed, 0, num_ctas);
+  for (uint32_t i = 0; i < num_ctas; ++i) {
+    HostTeam<kKernel.team.width, kKernel.team.vectors_per_thread> team(memory, order.at(i), options.thread_order_seed, num_parts);
+    remap_row<kKernel.form>(team, view);
   }
 }
 
-using RunGrid = void (*)(CheckedMemory&, const RemapView&, const HostOptions&);
+using RunGrid = void (*)(CheckedMemory&, const RemapView&, int32_t, const HostOptions&);
 
-template <int Width, Placement kPlacement>
-RunGrid run_grid_of(Dcp dcp, [[maybe_unused]] Lookup lookup) {
-  if constexpr (can_stage(Width, Dcp::kOff)) {
-    if (lookup == Lookup::kStaged) return run_grid<Width, kPlacement, Dcp::kOff, Lookup::kStaged>;
-  }
-  switch (dcp) {
-    case Dcp::kOn: return run_grid<Width, kPlacement, Dcp::kOn, Lookup::kGlobal>;
-    case Dcp::kOnPowersOfTwo: return run_grid<Width, kPlacement, Dcp::kOnPowersOfTwo, Lookup::kGlobal>;
-    default: return run_grid<Width, kPlacement, Dcp::kOff, Lookup::kGlobal>;
-  }
+template <int kNumber>
+constexpr RunGrid compiled_grid() {
+  if constexpr (is_compiled(kRowKernels[kNumber])) return run_grid<kNumber>;
+  return nullptr;
 }
-
-template <int Width>
-RunGrid run_grid_of(Placement placement, Dcp dcp, Lookup lookup) {
-  if (placement == Placement::kInPlace) return run_grid_of<Width, Placement::kInPlace>(dcp, lookup);
-  return run_grid_of<Width, Placement::kCompacted>(dcp, lookup);
+template <int... kNumbers>
+constexpr std::array<RunGrid, kNumRowKernels> compiled_grids(std::integer_sequence<int, kNumbers...>) {
+  return {compiled_grid<kNumbers>()...};
 }
-
-RunGrid run_grid_of(const TilePlan& plan, Placement placement, Dcp dcp) {
-  switch (plan.team_width) {
-    case 32: return run_grid_of<32>(placement, dcp, plan.lookup);
-    case 64: return run_grid_of<64>(placement, dcp, plan.lookup);
-    case 128: return run_grid_of<128>(placement, dcp, plan.lookup);
-    default: return run_grid_of<256>(placement, dcp, plan.lookup);
-  }
-}
+constexpr auto kGrids = compiled_grids(std::make_integer_sequence<int, kNumRowKernels>{});
 
 }  // namespace
 
 Status remap_on_host(const RemapArgs& args, const HostOptions& options) noexcept {
   if (const Status status = validate(args); !status.ok()) return status;
-  if (options.team_width != 0 && !is_team_width(options.team_width)) {
-    return Status::make(StatusCode::kNotSupported, "team_width is %d; 0, 32, 64, 128 and 256 are known", options.team_width);
-  }
+  const PlanOptions plan_options{options.team_width, options.planned_rows};
+  if (const Status status = check(plan_options); !status.ok()) return status;
   if (writes_nothing(args)) return {};
   static thread_local CheckedMemory memory;  // Its shadow memory serves every launch of this thread.
-  const TilePlan plan = plan_tiles(args, options.team_width);
+  const TilePlan plan = plan_tiles(args, compiled_options(plan_options));
   Status status;
   try {
     memory.begin_launch();
     describe(memory, args);
-    run_grid_of(plan, args.placement, dcp_of(args))(memory, make_view(args, plan), options);
+    kGrids[static_cast<std::size_t>(plan.kernel)](memory, make_view(args, plan.tile), plan.num_parts, options);
   } catch (const MemoryFault& fault) {
     status = status_of(fault);
   } catch (const std::exception&) {
-    status = Status::make(StatusCode::kNotSupported, "no memory for the checks of %d rows of %d columns", args.slots.rows,
-                          args.slots.columns);
+    status = Status::make(StatusCode::kNotSupported, "no memory for the checks of %d rows of %d columns", args.slots.rows, args.slots.columns);
   }
   memory.end_launch();
   return status;

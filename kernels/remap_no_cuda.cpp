@@ -5,9 +5,11 @@
 
 namespace slotproof {
 
-Status launch_remap(const RemapArgs& args, CUstream_st* stream) noexcept { return launch_remap_with_width(args, 0, stream); }
+Status launch_remap(const RemapArgs& args, CUstream_st* stream) noexcept {
+  return launch_remap_planned(args, {}, stream);
+}
 
-Status launch_remap_with_width(const RemapArgs& args, int32_t, CUstream_st*) noexcept {
+Status launch_remap_planned(const RemapArgs& args, const PlanOptions&, CUstream_st*) noexcept {
   if (const Status status = validate(args); !status.ok()) return status;
   return Status::make(StatusCode::kNotSupported, "this build of slotproof has no CUDA");
 }

@@ -8,16 +8,18 @@ namespace {
 
 static_assert(std::is_trivially_copyable_v<RemapView>);
 
-constexpr int64_t kEnd = int64_t{1} << 31;  // one above the largest slot
-
 // A tensor without columns may have no memory in which to step from row to row.
-int64_t stride_of(int32_t columns, int64_t row_stride) { return columns > 0 ? row_stride : 0; }
+int64_t stride_of(int32_t columns, int64_t row_stride) {
+  return columns > 0 ? row_stride : 0;
+}
 
-uint32_t limit_of(const std::optional<int64_t>& limit) { return static_cast<uint32_t>(std::min(limit.value_or(kEnd), kEnd)); }
+uint32_t limit_of(const std::optional<int64_t>& limit) {
+  return static_cast<uint32_t>(std::min(limit.value_or(kEndOfPositions), kEndOfPositions));
+}
 
 }  // namespace
 
-RemapView make_view(const RemapArgs& args, const TilePlan& plan) noexcept {
+RemapView make_view(const RemapArgs& args, int32_t tile) noexcept {
   RemapView view{};
   view.req_id = args.req_id.data;
   view.block_table = args.block_table.data;
@@ -30,15 +32,17 @@ RemapView make_view(const RemapArgs& args, const TilePlan& plan) noexcept {
   view.topk = args.token_indices.columns;
   view.num_requests = args.block_table.rows;
   view.table_columns = args.block_table.columns;
-  view.tile = plan.tile;
-  view.block_size = fast_divisor(args.block_size);
-  const int64_t block_stride = std::min(args.block_stride_rows, kEnd);
+  view.tile = tile;
+  const int64_t column_span = std::min(int64_t{args.dcp.size} * args.block_size, kEndOfPositions);
+  view.column_span = fast_divisor(static_cast<uint32_t>(column_span));
+  view.table_end = static_cast<uint32_t>(std::min(args.block_table.columns * column_span, kEndOfPositions));
+  const int64_t block_stride = std::min(args.block_stride_rows, kEndOfPositions);
   view.block_stride = static_cast<uint32_t>(block_stride);
   // base * L <= 2^31 - 1 for every base below the limit, so adding an offset below S <= 2^31 - 1 does not wrap either.
-  const auto last_base = static_cast<uint32_t>((kEnd - 1) / block_stride);
+  const auto last_base = static_cast<uint32_t>((kEndOfPositions - 1) / block_stride);
   view.base_limit = std::min(limit_of(args.num_blocks), last_base + 1);
   view.workspace_limit = limit_of(args.num_workspace_rows);
-  view.ranks = {fast_divisor(args.dcp.interleave), fast_divisor(args.dcp.size), static_cast<uint32_t>(args.dcp.rank)};
+  view.ranks = rank_divisors(args.dcp.size, args.dcp.rank, args.dcp.interleave);
   if (args.prefill_request_id && args.workspace_starts) {
     view.has_prefill = true;
     view.prefill_request_id = args.prefill_request_id->data;

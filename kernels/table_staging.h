@@ -4,37 +4,49 @@
 //
 // stage_table: row [B] -> shared [B + 1], B <= kStagedColumns, the row on a 16-byte boundary. Called at team scope, once a row of
 // the indices. Reads the row's columns and no others. On return every thread may read every element; nobody writes them again.
-// Phases: stage table, (wait, barrier).
+// Phases: stage table, (wait) end table, (barrier).
 
-#include "kernels/tiling.h"
+#include "kernels/row_kernels.h"
 
 namespace slotproof {
 
 struct StagedTable {
   static constexpr const char* kName = "staged_table";
+  static constexpr bool kIsSizedAtLaunch = true;  // What a table does not need is left to the cache.
 };
+
+// Bytes of the array for rows of so many columns: whole rounds of the team's copies, and a vector with the column behind the last.
+constexpr int32_t staged_table_bytes(int32_t team_width, int32_t columns) {
+  const int32_t columns_at_once = team_width * kVectorSize;
+  const int32_t rounds = (columns + columns_at_once - 1) / columns_at_once;
+  return (rounds * columns_at_once + kVectorSize) * static_cast<int32_t>(sizeof(int32_t));
+}
 
 template <class Team>
 SLOTPROOF_TEAM auto staged_table(Team& team) {
-  return team.template shared<int32_t, kStagedColumns + 1, StagedTable>();
+  return team.template shared<int32_t, kStagedColumns + kVectorSize, StagedTable>();
 }
 
 template <class Team>
 SLOTPROOF_TEAM void stage_table(Team& team, TensorRow<TensorId::kBlockTable> row) {
   auto staged = staged_table(team);
-  const int32_t tail = row.size - row.size % kVectorSize;  // where whole vectors end
+  constexpr int32_t kColumnsAtOnce = Team::kWidth * kVectorSize;
+  static_assert(kStagedColumns % kColumnsAtOnce == 0);
   team.phase("stage table", [&](Thread t) {
-    constexpr int32_t kColumnsAtOnce = Team::kWidth * kVectorSize;
-    static_assert(kStagedColumns % kColumnsAtOnce == 0);
-    unrolled<kStagedColumns / kColumnsAtOnce>([&](ItemIndex i) {
-      const int32_t column = i.value() * kColumnsAtOnce + t.index * kVectorSize;
-      if (column < tail) team.template copy_async<kVectorSize>(t, staged, column, row, column);
-    });
-    const int32_t column = tail + t.index;
-    if (column < row.size) team.template copy_async<1>(t, staged, column, row, column);
-    if (t.index == Team::kWidth - 1) staged.store(t, row.size, kNone);
+    // Every thread copies in every round, so that no address depends on a condition; behind the row it copies nothing.
+    SLOTPROOF_NO_UNROLL
+    for (int32_t begin = 0; begin < row.size; begin += kColumnsAtOnce) {
+      const int32_t column = begin + t.index * kVectorSize;
+      const int32_t left = row.size - column;
+      team.template copy_async<kVectorSize>(t, staged, column, row, column, left < kVectorSize ? (left > 0 ? left : 0) : kVectorSize);
+    }
   });
   team.wait_async();
+  team.phase("end table", [&](Thread t) {
+    // Of the thread that copied the column, or would have: it comes behind its copy.
+    const bool is_mine = row.size / kVectorSize % Team::kWidth == t.index;
+    if (is_mine) staged.store(t, row.size, kNone);
+  });
   team.sync();  // Any thread looks up any column.
 }
 

@@ -1,50 +1,33 @@
 #pragma once
-// The planner: which kernel a launch runs, how many threads own a row, and how many of its columns one pass handles. The result
-// of a remap does not depend on any of it (R14); any K and any explicit tile get a plan.
+// The planner: which kernel a launch runs, how many of a row's columns one pass handles, and how many teams share a row. The
+// result of a remap does not depend on any of it (R14); any K and any explicit tile get a plan.
 
-#include "kernels/fast_divisor.h"
-#include "kernels/register_tile.h"
-
-#include <slotproof/remap.h>
+#include "kernels/row_kernels.h"
 
 namespace slotproof {
 
-inline constexpr int32_t kTeamWidths[] = {32, 64, 128, 256};
-
-constexpr bool is_team_width(int32_t width) {
-  for (const int32_t known : kTeamWidths) {
-    if (width == known) return true;
-  }
-  return false;
-}
-
-// Several ranks; kOnPowersOfTwo where S, N and I are such: shifts and masks then take the place of three divisions.
-enum class Dcp : uint8_t { kOff, kOn, kOnPowersOfTwo };
-
-Dcp dcp_of(const RemapInputs& args) noexcept;
-
-constexpr Sizes sizes_of(Dcp dcp) {
-  return dcp == Dcp::kOnPowersOfTwo ? Sizes::kPowersOfTwo : Sizes::kAny;
-}
-
-// Where the entries of a request's row of the block table are looked up: where they are, or in a copy in shared memory.
-enum class Lookup : uint8_t { kGlobal, kStaged };
-
-inline constexpr int32_t kStagedColumns = 2048;  // of the widest row that is staged
-
-// Whether a team of so many threads has a kernel that stages. A rank looks up only its own share of the positions, and a narrow
-// team's rows have few: that would not pay for the copy (bench/results/nvidia-h200.json).
-constexpr bool can_stage(int32_t team_width, Dcp dcp) {
-  return team_width >= 128 && dcp == Dcp::kOff;
-}
+// What a caller may ask of the planner.
+struct PlanOptions {
+  int32_t team_width = 0;    // one of kTeamWidths: the general kernels of that width; 0: what is fastest
+  int32_t planned_rows = 0;  // plans as if the launch had so many rows; 0: as many as it has
+};
+Status check(const PlanOptions& options) noexcept;  // kNotSupported, with the value that no plan fits
 
 struct TilePlan {
-  int32_t team_width;
-  int32_t tile;  // columns of a pass, at least 1; fits the register tile however a pass begins in memory
-  Lookup lookup;
+  int32_t kernel;     // of kRowKernels
+  int32_t tile;       // columns of a pass, at least 1; fits the register tile however a pass begins in memory
+  int32_t num_parts;  // teams that share a row; more than 1 in place without counts alone, where each then has one pass
 };
 
-// team_width 0 leaves the choice to the planner; else it must be one of kTeamWidths. The arguments are valid.
-TilePlan plan_tiles(const RemapArgs& args, int32_t team_width) noexcept;
+constexpr const RowKernel& kernel_of(const TilePlan& plan) {
+  return kRowKernels[static_cast<std::size_t>(plan.kernel)];
+}
+
+// The arguments are valid.
+TilePlan plan_tiles(const RemapArgs& args, const PlanOptions& options) noexcept;
+
+// A plan of the general kernels, whatever would be faster. team_width 0 takes the narrowest team that holds a pass, or for many
+// rows one that they fill better.
+TilePlan plan_general(const RemapArgs& args, int32_t team_width, int32_t rows) noexcept;
 
 }  // namespace slotproof

@@ -9,8 +9,8 @@
 namespace slotproof {
 namespace {
 
-// The first four threads of each warp copy an element of the row each, and read the one that the thread `distance` further on
-// copied.
+// The first thread of each of two warps copies four elements of the row; the first four threads of each read the element that
+// lies `distance` further on.
 struct Copying {
   bool waits = true;
   Barrier barrier = Barrier::kTeam;
@@ -21,7 +21,7 @@ auto copies(Copying how, Table row) {
     auto scratch = team.template shared<int32_t, 64, Scratch>();
     const auto place_of = [](int32_t thread) { return thread / kWarpSize * 4 + thread % kWarpSize; };
     team.phase("copy", [&](Thread t) {
-      if (t.lane() < 4) team.template copy_async<1>(t, scratch, place_of(t.index), row, t.lane());
+      if (t.lane() == 0) team.template copy_async<4>(t, scratch, place_of(t.index), row, 0, 4);
     });
     if (how.waits) team.wait_async();
     wait(team, how.barrier);
@@ -43,20 +43,20 @@ TEST_F(Team, ReportsAReadOfACopyThatNobodyWaitedFor) {
 TEST_F(Team, ReportsAReadOfAnotherThreadsCopyWithNoBarrierBehindTheWait) {
   std::iota(std::begin(table_), std::end(table_), 100);
   const auto fault = run<64>(copies({.barrier = Barrier::kAbsent}, table_row(2)));
-  EXPECT_FAULT(fault, FaultKind::kRace, "read", 0, "scratch", 1);
+  EXPECT_FAULT(fault, FaultKind::kRace, "read", 1, "scratch", 2);
   EXPECT_EQ(fault->other_access, Access::kWrite);
-  EXPECT_EQ(fault->other_thread, 1);
+  EXPECT_EQ(fault->other_thread, 0);
   EXPECT_FAULT(run<64>(copies({.barrier = Barrier::kWarp}, table_row(2))), FaultKind::kRace, "read", 3, "scratch", 4);
-  EXPECT_NO_FAULT(run<64>(copies({.barrier = Barrier::kAbsent, .distance = 0}, table_row(2))));
+  EXPECT_NO_FAULT(run<64>(copies({.barrier = Barrier::kWarp, .distance = 0}, table_row(2))));
   EXPECT_NO_FAULT(run<64>(copies({}, table_row(2))));
 }
 
 TEST_F(Team, ReportsACopyThatLeavesItsArrayOrItsRowOrABoundary) {
-  const auto body = [this](int32_t j, int32_t i, int32_t offset = 0) {
+  const auto body = [this](int32_t j, int32_t i, int32_t offset = 0, int32_t n = 4) {
     return [=, this](auto& team) {
       auto scratch = team.template shared<int32_t, 64, Scratch>();
       team.phase("copy", [&](Thread t) {
-        if (t.index == 5) team.template copy_async<4>(t, scratch, j, Table{table_row(1).data + offset, kColumns}, i);
+        if (t.index == 5) team.template copy_async<4>(t, scratch, j, Table{table_row(1).data + offset, kColumns}, i, n);
       });
       team.wait_async();
       team.phase("read", [&](Thread t) {
@@ -77,6 +77,29 @@ TEST_F(Team, ReportsACopyThatLeavesItsArrayOrItsRowOrABoundary) {
   EXPECT_TRUE(run<32>(body(8, 0, 4)).has_value());  // No row begins there.
   EXPECT_NO_FAULT(run<32>(body(8, 0)));
   EXPECT_NO_FAULT(run<32>(body(60, 0)));
+  EXPECT_NO_FAULT(run<32>(body(8, 4, 0, 1)));  // of the row's last vector, what there is
+  EXPECT_FAULT(run<32>(body(8, 4, 0, 2)), FaultKind::kOverrun, "copy", 5, "block_table", kColumns);
+  EXPECT_FAULT(run<32>(body(8, 1, 0, 3)), FaultKind::kMisaligned, "copy", 5, "block_table", 1);
+  EXPECT_FAULT(run<32>(body(8, 1, 0, 1)), FaultKind::kMisaligned, "copy", 5, "block_table", 1);
+  EXPECT_NO_FAULT(run<32>(body(8, 8, 0, 0)));  // behind the row, nothing
+}
+
+TEST_F(Team, CopiesZerosForWhatIsNotGiven) {
+  std::iota(std::begin(table_), std::end(table_), 100);
+  const auto body = [this](auto& team) {
+    auto scratch = team.template shared<int32_t, 64, Scratch>();
+    team.phase("copy", [&](Thread t) {
+      if (t.index < 5) team.template copy_async<4>(t, scratch, t.index * 4, table_row(1), 0, t.index);
+    });
+    team.wait_async();
+    team.sync();
+    team.phase("read", [&](Thread t) {
+      if (t.index < 20) {
+        EXPECT_EQ(scratch.load(t, t.index), t.index % 4 < t.index / 4 ? table_row(1).data[t.index % 4] : 0);
+      }
+    });
+  };
+  EXPECT_NO_FAULT(run<32>(body));
 }
 
 TEST_F(Team, ReportsAWriteWhileACopyIsOnItsWay) {
@@ -84,7 +107,7 @@ TEST_F(Team, ReportsAWriteWhileACopyIsOnItsWay) {
     return [=, this](auto& team) {
       auto scratch = team.template shared<int32_t, 64, Scratch>();
       team.phase("copy", [&](Thread t) {
-        if (t.index == 0) team.template copy_async<4>(t, scratch, 4, table_row(0), 0);
+        if (t.index == 0) team.template copy_async<4>(t, scratch, 4, table_row(0), 0, 4);
       });
       if (!before_the_wait) team.wait_async();
       team.sync();
@@ -109,7 +132,7 @@ TEST_F(Team, ReportsACopyOntoWhatOthersMayStillRead) {
       team.phase("read", [&](Thread t) { scratch.load(t, (t.index + 1) % 64); });
       wait(team, barrier);
       team.phase("copy", [&](Thread t) {
-        if (t.index == 40) team.template copy_async<1>(t, scratch, 1, table_row(0), 0);
+        if (t.index == 40) team.template copy_async<4>(t, scratch, 0, table_row(0), 0, 4);
       });
     };
   };

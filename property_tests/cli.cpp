@@ -1,7 +1,10 @@
 // The program as its users run it: exit codes, reports, and every planted fault found, shrunk and replayed.
 
+
+#include "kernels/kernel_path.h"
 #include "property_tests/places.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -216,16 +219,16 @@ INSTANTIATE_TEST_SUITE_P(Planted, PathFaults, testing::ValuesIn(planted_faults("
 TEST_F(Program, LaunchesEveryPathOfTheKernelsWhereThatIsRequired) {
   const Ran ran = run("check --backend host --every-path --require-coverage --cases 1 --findings " + path("findings") + " --json " + path("report.json"));
   EXPECT_EQ(ran.code, 0) << ran.output;
-  EXPECT_NE(ran.output.find("host launched all 448 paths of the kernels"), std::string::npos) << ran.output;
+  EXPECT_NE(ran.output.find(fmt::format("host launched all {} paths of the kernels", kNumKernelPaths)), std::string::npos) << ran.output;
   const auto report = json("report.json");
-  EXPECT_EQ(report["backends"][0]["kernel_paths"].size(), 448u);
+  EXPECT_EQ(report["backends"][0]["kernel_paths"].size(), size_t(kNumKernelPaths));
   for (const auto& [name, launches] : report["backends"][0]["kernel_paths"].items()) EXPECT_GT(launches, 0) << name;
 }
 
 TEST_F(Program, FailsWhereAPathOfTheKernelsWasNeverLaunched) {
   const Ran none = run("check --backend host --require-coverage --cases 1 --findings " + path("findings"));
   EXPECT_EQ(none.code, 1);
-  EXPECT_NE(none.output.find("NEVER LAUNCHED by host: compacted, dcp, width 64, input misaligned, output aligned, several passes, counts"), std::string::npos) << none.output;
+  EXPECT_NE(none.output.find("NEVER LAUNCHED by host: compacted, dcp, 64 threads of 4, general, input misaligned, output aligned, several passes, counts"), std::string::npos) << none.output;
   const Ran other = run("check --backend reference --require-coverage --cases 1 --findings " + path("findings"));
   EXPECT_EQ(other.code, 1);
   EXPECT_NE(other.output.find("NO BACK END LAUNCHED the kernels"), std::string::npos) << other.output;

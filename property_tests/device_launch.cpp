@@ -153,12 +153,13 @@ TEST_F(DeviceLaunch, TakesTheWidthThatItIsGivenAndRefusesOthers) {
     const std::vector<int32_t> expected = expected_of(kind, inputs);
     for (const int32_t width : {0, 32, 64, 128, 256}) {
       SLOTPROOF_CUDA(cudaMemsetAsync(batch.outputs.data(), 0x33, batch.outputs.size_bytes(), stream));
-      const Status status = launch_remap_with_width(batch.args(kind), width, stream);
+      const Status status = launch_remap_planned(batch.args(kind), {width, 0}, stream);
       ASSERT_TRUE(status.ok()) << status.message();
       stream.synchronize();
       EXPECT_EQ(batch.outputs.words(), expected) << "width " << width;
     }
-    EXPECT_EQ(launch_remap_with_width(batch.args(kind), 48, stream).code(), StatusCode::kNotSupported);
+    EXPECT_EQ(launch_remap_planned(batch.args(kind), {48, 0}, stream).code(), StatusCode::kNotSupported);
+    EXPECT_EQ(launch_remap_planned(batch.args(kind), {0, -1}, stream).code(), StatusCode::kNotSupported);
   }
 }
 

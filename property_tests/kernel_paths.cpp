@@ -24,10 +24,11 @@ TEST(KernelPaths, HaveNumbersAndNamesOfTheirOwn) {
 
 TEST(KernelPaths, EachHasACaseThatTakesItAndNoOther) {
   for (int i = 0; i < kNumKernelPaths; ++i) {
-    Frame frame(case_of(kernel_path_of(i)), 1);
+    const RemapCase c = case_of(kernel_path_of(i));
+    Frame frame(c, 1);
     const RemapArgs args = remap_args_of(frame.problem());
     ASSERT_TRUE(validate(args).ok()) << validate(args).message();
-    EXPECT_EQ(kernel_paths_of(args, 0), KernelPathSet().set(size_t(i))) << name_of(kernel_path_of(i));
+    EXPECT_EQ(kernel_paths_of(args, {0, c.schedule.planned_rows}), KernelPathSet().set(size_t(i))) << name_of(kernel_path_of(i));
   }
 }
 
@@ -35,11 +36,11 @@ TEST(KernelPaths, AForcedWidthIsTheOneThatCounts) {
   Frame frame(case_of(kernel_path_of(0)), 1);
   const RemapArgs args = remap_args_of(frame.problem());
   for (const int32_t width : kTeamWidths) {
-    const KernelPathSet paths = kernel_paths_of(args, width);
+    const KernelPathSet paths = kernel_paths_of(args, {width, 0});
     ASSERT_EQ(paths.count(), 1u);
     for (int i = 0; i < kNumKernelPaths; ++i) {
       if (paths[size_t(i)]) {
-        EXPECT_EQ(kernel_path_of(i).kernel.team_width, width);
+        EXPECT_EQ(kRowKernels[size_t(kernel_path_of(i).kernel)].team, general_team(width));
       }
     }
   }
@@ -52,7 +53,7 @@ TEST(KernelPaths, RowsOfOneLaunchMayTakeSeveral) {
   c.token_indices = OwnedMatrix::filled(5, 9, 3);  // rows 9 words apart: each of four begins elsewhere
   c.layout.slots_storage_columns = 12;
   Frame frame(c, 1);
-  const KernelPathSet paths = kernel_paths_of(remap_args_of(frame.problem()), 0);
+  const KernelPathSet paths = kernel_paths_of(remap_args_of(frame.problem()), {});
   EXPECT_EQ(paths.count(), 2u);  // in place: aligned to aligned, misaligned to misaligned
 }
 
@@ -62,9 +63,9 @@ TEST(KernelPaths, ALaunchWithoutAWholeVectorOrWithoutRowsTakesNone) {
   c.block_table = OwnedMatrix::filled(1, 4, 1);
   c.token_indices = OwnedMatrix::filled(1, 6, 3);
   Frame narrow(c, 1);
-  EXPECT_TRUE(kernel_paths_of(remap_args_of(narrow.problem()), 0).none());
+  EXPECT_TRUE(kernel_paths_of(remap_args_of(narrow.problem()), {}).none());
   Frame empty(RemapCase{}, 1);
-  EXPECT_TRUE(kernel_paths_of(remap_args_of(empty.problem()), 0).none());
+  EXPECT_TRUE(kernel_paths_of(remap_args_of(empty.problem()), {}).none());
 }
 
 // A case that has an answer of one kind only would pass on a kernel that does nothing.

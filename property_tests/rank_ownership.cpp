@@ -25,9 +25,9 @@ struct Places {
 };
 Places places_of(const spec::RankOwnership& dcp, int32_t tok) {
   const spec::Share share = spec::share_of(dcp, tok);
-  const RankDivisors divisors{fast_divisor(dcp.interleave), fast_divisor(dcp.size), uint32_t(share.rank)};
+  const RankDivisors divisors = rank_divisors(dcp.size, share.rank, dcp.interleave);
   OwnedPosition owned = owned_position_of(divisors, uint32_t(tok));
-  if (std::has_single_bit(divisors.size.divisor) && std::has_single_bit(divisors.interleave.divisor)) {
+  if (std::has_single_bit(uint32_t(dcp.size)) && std::has_single_bit(uint32_t(dcp.interleave))) {
     const OwnedPosition shifted = owned_position_of<Sizes::kPowersOfTwo>(divisors, uint32_t(tok));
     if (shifted.local != owned.local || shifted.owned != owned.owned) owned = {shifted.local, false};
   }

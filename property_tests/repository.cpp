@@ -142,11 +142,13 @@ bool exists(const std::string& path) {
 TEST(Repository, EveryPathThatProseNamesExists) {
   std::set<std::string> roots;
   for (const auto& entry : fs::directory_iterator(kRoot)) roots.insert(entry.path().filename());
-  static const std::regex quoted(R"(`([A-Za-z0-9_.\-]+(?:/[A-Za-z0-9_.\-]+)*/?)`)"), link(R"(\]\(([^)#:]+)(?:#[^)]*)?\))"), file_name(R"([A-Za-z0-9_\-]+\.(md|h|cpp|cu|cuh|json|py|sh|txt))");
+  static const std::regex quoted(R"(`([A-Za-z0-9_.\-]+(?:/[A-Za-z0-9_.\-]+)*/?)`)"), link(R"re(\]\(([^)#:]+)(?:#[^)]*)?\)|(?:src|srcset)="([^"#:]+)")re"),
+      file_name(R"([A-Za-z0-9_\-]+\.(md|h|cpp|cu|cuh|json|py|sh|txt))");
   for (const fs::path& file : files_with({".md"})) {
     for (const std::string& line : lines_of(file)) {
       for (auto match = std::sregex_iterator(line.begin(), line.end(), link); match != std::sregex_iterator(); ++match) {
-        EXPECT_TRUE(fs::exists(kRoot / file.parent_path() / match->str(1))) << file << " links " << match->str(1);
+        const std::string target = match->str(1) + match->str(2);  // of a link, or of a picture
+        EXPECT_TRUE(fs::exists(kRoot / file.parent_path() / target)) << file << " links " << target;
       }
       for (auto match = std::sregex_iterator(line.begin(), line.end(), quoted); match != std::sregex_iterator(); ++match) {
         const std::string path = match->str(1), first = path.substr(0, path.find('/'));

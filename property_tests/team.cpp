@@ -66,15 +66,15 @@ TEST_F(Team, RunsThreadsInTheOrderOfTheSeed) {
 }
 
 // The collective against a plain loop over the row order (warp, vector, lane).
-template <int Width>
+template <int Width, int kVectors = 4>
 void expect_places_of_a_plain_loop(uint32_t random_seed, uint64_t thread_order_seed) {
   std::mt19937 random(random_seed);
   std::uniform_int_distribution<uint32_t> pick(0, kVectorSize);
   const uint32_t density = pick(random);  // 0: nothing kept, 4: everything
-  std::vector<uint32_t> counts(Width * kVectorsPerThread);  // in row order
+  std::vector<uint32_t> counts(Width * kVectors);  // in row order
   for (uint32_t& count : counts) count = density == 0 ? 0 : density == 4 ? 4 : pick(random);
   const auto index_of = [](Thread t, int32_t v) {
-    return static_cast<std::size_t>((t.warp() * kVectorsPerThread + v) * kWarpSize + t.lane());
+    return static_cast<std::size_t>((t.warp() * kVectors + v) * kWarpSize + t.lane());
   };
   std::vector<int32_t> expected(counts.size() + 1, 0);
   for (std::size_t i = 0; i < counts.size(); ++i) expected[i + 1] = expected[i] + static_cast<int32_t>(counts[i]);
@@ -82,16 +82,16 @@ void expect_places_of_a_plain_loop(uint32_t random_seed, uint64_t thread_order_s
   CheckedMemory memory;
   memory.begin_launch();
   for (int32_t cta = 0; cta < 2; ++cta) {  // The second CTA meets what the first left in shared memory.
-    HostTeam<Width> team(memory, cta, thread_order_seed);
-    PerThread<HostTeam<Width>, PackedCounts> kept(team);
-    PerThread<HostTeam<Width>, Items<kVectorsPerThread>> places(team);
+    HostTeam<Width, kVectors> team(memory, cta, thread_order_seed);
+    PerThread<HostTeam<Width, kVectors>, PackedCounts> kept(team);
+    PerThread<HostTeam<Width, kVectors>, Items<kVectors>> places(team);
     team.phase("count", [&](Thread t) {
       kept[t] = 0;
-      unrolled<kVectorsPerThread>([&](ItemIndex v) { kept[t] += packed_count(v, counts[index_of(t, v.value())]); });
+      unrolled<kVectors>([&](ItemIndex v) { kept[t] += packed_count(v, counts[index_of(t, v.value())]); });
     });
     EXPECT_EQ(exclusive_places(team, kept, places), expected.back());
     team.phase("compare", [&](Thread t) {
-      unrolled<kVectorsPerThread>([&](ItemIndex v) {
+      unrolled<kVectors>([&](ItemIndex v) {
         EXPECT_EQ(places[t][v], expected[index_of(t, v.value())]) << "thread " << t.index << ", vector " << v.value();
       });
     });
@@ -104,6 +104,8 @@ TEST(Compaction, GivesThePlacesOfAPlainLoopAtEveryWidthAndOrder) {
     expect_places_of_a_plain_loop<64>(seed, seed);
     expect_places_of_a_plain_loop<128>(seed, seed);
     expect_places_of_a_plain_loop<256>(seed, seed);
+    expect_places_of_a_plain_loop<64, 2>(seed, seed);
+    expect_places_of_a_plain_loop<256, 1>(seed, seed);
   }
 }
 

@@ -36,7 +36,7 @@ class Team : public testing::Test {
     std::optional<MemoryFault> fault;
     try {
       for (int32_t cta = 0; cta < num_ctas; ++cta) {
-        HostTeam<Width> team(memory_, cta, seed);
+        HostTeam<Width, 4> team(memory_, cta, seed);
         body(team);
       }
     } catch (const MemoryFault& thrown) {

@@ -2,8 +2,6 @@
 
 #include "kernels/team/checked_memory.h"
 
-#include <cstring>
-
 namespace slotproof {
 namespace {
 
@@ -11,7 +9,13 @@ constexpr uint64_t kNeverWritten = 0;
 
 }  // namespace
 
-void CheckedMemory::begin_copy(SharedBlock& block, int32_t i, int32_t count, const int32_t* from, int32_t thread) {
+void CheckedMemory::read_vector_of_tensor(TensorId id, const void* row_data, int32_t row_size, int32_t i, int32_t count, int32_t thread) {
+  const Tensor& tensor = check_bounds(id, row_data, row_size, i, count, Access::kRead, thread);
+  if (vector_phase_of(static_cast<const int32_t*>(row_data) + i) == 0) return;
+  throw_fault(FaultKind::kMisaligned, Access::kRead, {name_of(id), tensor.last_row, i}, thread);
+}
+
+void CheckedMemory::begin_copy(SharedBlock& block, int32_t i, int32_t count, const int32_t* from, int32_t given, int32_t thread) {
   if (i < 0 || i >= block.size || count > block.size - i) {
     throw_fault(FaultKind::kOverrun, Access::kWrite, {block.name, -1, first_outside(i, block.size)}, thread);
   }
@@ -21,7 +25,7 @@ void CheckedMemory::begin_copy(SharedBlock& block, int32_t i, int32_t count, con
     check_write(cell, Access::kWrite, {block.name, -1, e}, thread);
     cell.write_time = kNeverWritten;
   }
-  copies_.push_back({&block, from, i, count, thread});
+  copies_.push_back({&block, from, i, count, given, thread});
 }
 
 void CheckedMemory::end_copies() {
@@ -34,7 +38,8 @@ void CheckedMemory::end_copies() {
       cell.write_time = now_;
       cell.writer = static_cast<int16_t>(copy.thread);
     }
-    std::memcpy(reinterpret_cast<int32_t*>(copy.block->data.get()) + copy.i, copy.from, static_cast<std::size_t>(copy.count) * sizeof(int32_t));
+    int32_t* target = reinterpret_cast<int32_t*>(copy.block->data.get()) + copy.i;
+    for (int32_t e = 0; e < copy.count; ++e) target[e] = e < copy.given ? copy.from[e] : 0;
   }
   copies_.clear();
 }

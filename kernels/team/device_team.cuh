@@ -5,12 +5,13 @@
 
 namespace slotproof {
 
-template <int Width>
+template <int Width, int VectorsPerThread>
 class CtaTeam {
  public:
   static constexpr int kWidth = Width;
   static constexpr int kNumWarps = Width / kWarpSize;
-  static_assert(Width == 32 || Width == 64 || Width == 128 || Width == 256);
+  static constexpr int kVectorsPerThread = VectorsPerThread;
+  static_assert(Width % kWarpSize == 0 && Width <= kWidestTeam);
 
   template <class T>
   class PerThread {
@@ -43,6 +44,8 @@ class CtaTeam {
   };
 
   __device__ __forceinline__ int32_t index() const { return static_cast<int32_t>(blockIdx.x); }
+  __device__ __forceinline__ int32_t part() const { return static_cast<int32_t>(blockIdx.y); }
+  __device__ __forceinline__ int32_t num_parts() const { return static_cast<int32_t>(gridDim.y); }
 
   template <class Body>
   __device__ __forceinline__ void phase(const char*, Body&& body) {
@@ -61,20 +64,22 @@ class CtaTeam {
   // Tag keeps two arrays of one type and size apart, which would otherwise be the same static variable.
   template <class T, int N, class Tag>
   __device__ __forceinline__ SharedArray<T> shared() {
-    __shared__ alignas(16) T data[N];
-    return SharedArray<T>(data);
+    if constexpr (Tag::kIsSizedAtLaunch) {
+      extern __shared__ int4 sized_at_launch[];
+      return SharedArray<T>(reinterpret_cast<T*>(sized_at_launch));
+    } else {
+      __shared__ alignas(16) T data[N];
+      return SharedArray<T>(data);
+    }
   }
 
   // The multiprocessor moves the words by itself: no register waits for them.
   template <int N, TensorId Id>
-  __device__ __forceinline__ void copy_async(Thread, SharedArray<int32_t> shared, int32_t j, TensorRow<Id> row, int32_t i) {
-    static_assert((N == 4 || N == 1) && !is_output(Id));
+  __device__ __forceinline__ void copy_async(Thread, SharedArray<int32_t> shared, int32_t j, TensorRow<Id> row, int32_t i, int32_t n) {
+    static_assert(N == 4 && !is_output(Id));
     const auto target = static_cast<uint32_t>(__cvta_generic_to_shared(shared.data_ + j));
-    if constexpr (N == 4) {
-      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(target), "l"(row.data + i) : "memory");
-    } else {
-      asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(target), "l"(row.data + i) : "memory");
-    }
+    const auto num_bytes = static_cast<uint32_t>(n) * static_cast<uint32_t>(sizeof(int32_t));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(target), "l"(row.data + i), "r"(num_bytes) : "memory");
   }
   __device__ __forceinline__ void wait_async() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
@@ -86,6 +91,12 @@ class CtaTeam {
   __device__ __forceinline__ PerThread<T> warp_shuffle_up(const PerThread<T>& x, uint32_t delta) {
     PerThread<T> result(*this);
     result.value_ = __shfl_up_sync(kEveryLane, x.value_, delta);
+    return result;
+  }
+  template <class T>
+  __device__ __forceinline__ PerThread<T> warp_broadcast(const PerThread<T>& x, int32_t lane) {
+    PerThread<T> result(*this);
+    result.value_ = __shfl_sync(kEveryLane, x.value_, lane);
     return result;
   }
   __device__ __forceinline__ PerThread<int32_t> warp_sum(const PerThread<int32_t>& x) {

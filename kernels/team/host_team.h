@@ -11,12 +11,13 @@
 
 namespace slotproof {
 
-template <int Width>
+template <int Width, int VectorsPerThread>
 class HostTeam {
  public:
   static constexpr int kWidth = Width;
   static constexpr int kNumWarps = Width / kWarpSize;
-  static_assert(Width == 32 || Width == 64 || Width == 128 || Width == 256);
+  static constexpr int kVectorsPerThread = VectorsPerThread;
+  static_assert(Width % kWarpSize == 0 && Width <= kWidestTeam);
 
   template <class T>
   class PerThread {
@@ -33,8 +34,7 @@ class HostTeam {
   template <class T>
   class SharedArray {
    public:
-    SharedArray(CheckedMemory& memory, CheckedMemory::SharedBlock& block)
-        : memory_(&memory), block_(&block), data_(reinterpret_cast<T*>(block.data.get())) {}
+    SharedArray(CheckedMemory& memory, CheckedMemory::SharedBlock& block) : memory_(&memory), block_(&block), data_(reinterpret_cast<T*>(block.data.get())) {}
     T load(int32_t i) const { return load(Thread{kEveryThread}, i); }
     T load(Thread t, int32_t i) const {
       memory_->read_shared(*block_, i, 1, sizeof(T), t.index);
@@ -60,15 +60,17 @@ class HostTeam {
     T* data_;
   };
 
-  // Starts CTA `cta` of the launch that `memory` describes.
-  HostTeam(CheckedMemory& memory, int32_t cta, uint64_t thread_order_seed)
-      : memory_(memory), cta_(cta), thread_order_seed_(thread_order_seed) {
+  // Starts CTA `cta` of the launch that `memory` describes; num_parts of them, in their order, share a row.
+  HostTeam(CheckedMemory& memory, int32_t cta, uint64_t thread_order_seed, int32_t num_parts = 1)
+      : memory_(memory), cta_(cta), num_parts_(num_parts), thread_order_seed_(thread_order_seed) {
     memory_.begin_cta(cta, Width);
   }
   HostTeam(const HostTeam&) = delete;
   HostTeam& operator=(const HostTeam&) = delete;
 
-  int32_t index() const { return cta_; }
+  int32_t index() const { return cta_ / num_parts_; }
+  int32_t part() const { return cta_ % num_parts_; }
+  int32_t num_parts() const { return num_parts_; }
 
   template <class Body>
   void phase(const char* name, Body&& body) {
@@ -88,10 +90,10 @@ class HostTeam {
   }
 
   template <int N, TensorId Id>
-  void copy_async(Thread t, SharedArray<int32_t> shared, int32_t j, TensorRow<Id> row, int32_t i) {
-    static_assert((N == 4 || N == 1) && !is_output(Id));
-    memory_.read_tensor(Id, row.data, row.size, i, N, t.index);
-    memory_.begin_copy(*shared.block_, j, N, row.data + i, t.index);
+  void copy_async(Thread t, SharedArray<int32_t> shared, int32_t j, TensorRow<Id> row, int32_t i, int32_t n) {
+    static_assert(N == 4 && !is_output(Id));
+    if (n > 0) memory_.read_vector_of_tensor(Id, row.data, row.size, i, n, t.index);
+    memory_.begin_copy(*shared.block_, j, N, n > 0 ? row.data + i : nullptr, n, t.index);
   }
   void wait_async() { memory_.end_copies(); }
 
@@ -109,6 +111,12 @@ class HostTeam {
     for (int32_t t = 0; t < Width; ++t) {
       result[Thread{t}] = x[Thread{t % kWarpSize < distance ? t : t - distance}];
     }
+    return result;
+  }
+  template <class T>
+  PerThread<T> warp_broadcast(const PerThread<T>& x, int32_t lane) {
+    PerThread<T> result(*this);
+    for (int32_t t = 0; t < Width; ++t) result[Thread{t}] = x[Thread{t / kWarpSize * kWarpSize + lane}];
     return result;
   }
   PerThread<int32_t> warp_sum(const PerThread<int32_t>& x) {
@@ -159,6 +167,7 @@ class HostTeam {
  private:
   CheckedMemory& memory_;
   int32_t cta_;
+  int32_t num_parts_;
   uint64_t thread_order_seed_;
   uint32_t num_phases_ = 0;
 };

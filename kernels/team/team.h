@@ -1,29 +1,34 @@
 #pragma once
-// The closed set of primitives that a kernel body may use. A body is a template over a team: the threads (1 to 8 warps, one
-// CTA) that own one row. device_team.cuh runs it on the GPU; host_team.h runs it on the host, with checked memory.
+// The closed set of primitives that a kernel body may use. A body is a template over a team: the threads (1 to 16 warps, one
+// CTA) that own one row, or one part of a row. device_team.cuh runs it on the GPU; host_team.h runs it on the host, with
+// checked memory.
 //
 // Two scopes. *Team scope* is uniform code: every thread runs it with the same values. *Thread scope* is the inside of a
 // phase: it gets a Thread and may differ from thread to thread. An access that is given no Thread is every thread's.
 //
 //   primitive                          called at  result, and where it is valid
-//   index()                            any        the CTA's number in the grid; every thread
+//   index(), part()                    any        the CTA's place in the grid: a row, and a part of it; every thread
+//   num_parts()                        any        the CTAs that share a row; every thread
 //   kWidth, kNumWarps                  any        threads and warps of the team, compile-time constants
+//   kVectorsPerThread                  any        vectors of four columns that a thread holds at once, a compile-time constant
 //   phase(name, [&](Thread t) {...})   team       runs the lambda once for each thread, in no promised order; no barrier
 //   sync()                             team       orders every access before it with every access after it
 //   sync_warp()                        team       the same among the threads of each warp, and for them only
 //   shared<T, N, Tag>()                team       the one array of N elements that Tag names (Tag::kName in reports). Holds
-//                                                 nothing until written: a read before that is a fault
+//                                                 nothing until written: a read before that is a fault. Tag::kIsSizedAtLaunch, true
+//                                                 for one array of a kernel at most: the launch gives its size, N is the most
 //     .load(t, i) .store(t, i, x)      thread     one element
 //     .template load_vector<4>(t, i)   thread     four elements from i on; 16-byte aligned
 //     .load(i)                         team       one element, read by every thread
-//   copy_async<4>(t, shared, j, row, i) thread   starts a copy of four elements of an input's row from i on to an array's elements
-//                                                 from j on; both sides 16-byte aligned. <1>: of one. Until wait_async() the
-//                                                 array's elements hold nothing, and nobody else touches them
+//   copy_async<4>(t, shared, j, row, i, n) thread starts a copy of n elements, 0 to 4, of an input's row from i on to an array's
+//                                                 four elements from j on, and of zeros to the rest of them; both sides 16-byte
+//                                                 aligned. Until wait_async() the four hold nothing, and nobody else touches them
 //   wait_async()                       team       each thread's copies are its writes from here on: other threads need a
 //                                                 barrier behind it, too
 //   PerThread<Team, T> x(team)         team       a value of each thread that lives across phases, x[t]. Starts poisoned
 //   uniform(per_thread)                team       the value, which must be the same in every thread; every thread
 //   warp_shuffle_up(per_thread, d)     team       the value of lane - d; own value in lanes below d; every thread
+//   warp_broadcast(per_thread, lane)   team       the lane's value; every thread
 //   warp_sum(per_thread)               team       sum over the warp; every thread
 //   load(t, row, i)  load(row, i)      both       one element of a tensor's row
 //   load_vector<4>(t, row, i)          thread     four; the address is 16-byte aligned
@@ -55,11 +60,13 @@
 namespace slotproof {
 
 inline constexpr int kWarpSize = 32;
+inline constexpr int kWidestTeam = 512;
 
 struct Thread {
   int32_t index;  // in the team
-  SLOTPROOF_HD int32_t lane() const { return index % kWarpSize; }
-  SLOTPROOF_HD int32_t warp() const { return index / kWarpSize; }
+  // As unsigned numbers: a division of signed ones has to round negative ones.
+  SLOTPROOF_HD int32_t lane() const { return static_cast<int32_t>(static_cast<uint32_t>(index) % kWarpSize); }
+  SLOTPROOF_HD int32_t warp() const { return static_cast<int32_t>(static_cast<uint32_t>(index) / kWarpSize); }
 };
 
 template <class Team, class T>
@@ -107,8 +114,12 @@ enum class TensorId : uint8_t {
   kTotals,
 };
 inline constexpr int kNumTensors = 9;
-constexpr bool is_output(TensorId id) { return id >= TensorId::kSlots; }
-constexpr bool is_counter(TensorId id) { return id == TensorId::kTotals; }  // 64 bits, may be added to
+constexpr bool is_output(TensorId id) {
+  return id >= TensorId::kSlots;
+}
+constexpr bool is_counter(TensorId id) {
+  return id == TensorId::kTotals;
+}  // 64 bits, may be added to
 
 // One row of a tensor; a vector is a tensor of one row. `data` is the row's first element. The type says which tensor, so
 // that the host can compare an access with the caller's tensor instead of with what the body believes about it.
@@ -119,6 +130,15 @@ struct TensorRow {
   Element* data;
   int32_t size;
 };
+
+// The same address, worked out here and now. Else a compiler adds an offset that many accesses share to each of them anew.
+template <class T>
+SLOTPROOF_HD T* worked_out(T* address) {
+#if defined(__CUDA_ARCH__)
+  asm("" : "+l"(address));
+#endif
+  return address;
+}
 
 // Elements by which an address lies above a 16-byte boundary, 0 ... 3.
 SLOTPROOF_HD int32_t vector_phase_of(const int32_t* address) {

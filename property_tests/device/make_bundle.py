@@ -47,6 +47,9 @@ def main():
     for name, path in libraries.items():
         shutil.copyfile(path.resolve(), options.bundle / "lib" / name)
     (options.bundle / "bundle.json").write_text(json.dumps(results.source_of(options.build), indent=1) + "\n")
+    # Stack frames and spills end it here; whether code moved is said on the machine that the bundle goes to.
+    subprocess.run([sys.executable, results.ROOT / "bench" / "code_report.py", "--build", options.build, "--brief", "--moved-is-no-failure",
+                    "--json", options.bundle / "code.json"], check=True)
     size = sum(path.stat().st_size for path in options.bundle.rglob("*") if path.is_file())
     print(f"{options.bundle}: {size / (1 << 20):.1f} MiB, with {', '.join(sorted(libraries)) or 'no library'} beside the programs")
     if size > LIMIT_BYTES:

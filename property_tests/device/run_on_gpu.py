@@ -197,7 +197,20 @@ def seen(run, fault):
     return {"findings": count, "the first": found[0].strip("= ")}
 
 
+def machine_code(run):
+    report = run.scratch / "code.json"
+    report.unlink(missing_ok=True)
+    code = run.call([sys.executable, str(ROOT / "bench" / "code_report.py"), "--build", str(run.build), "--brief", "--moved-is-no-failure",
+                     "--json", str(report)], 300)
+    if code != 0:
+        raise Failed(last_line(run.output))
+    record = json.loads(report.read_text())
+    moved = record["comparison"]["moved"]
+    return {"kernels": len(record["kernels"]), "moved since the accepted results": len(moved) if moved is not None else record["comparison"]["said"]}
+
+
 def run_steps(run):
+    run.step("machine code", lambda: machine_code(run))
     run.step("vectors", lambda: replay(run))
     run.step("check, guarded buffers", lambda: check(run, 1))
     run.step("check, exact buffers", lambda: check(run, 2, "--exact-buffers"))

@@ -51,6 +51,13 @@ class RunOnGpu(unittest.TestCase):
         self.script("build/bin/slotproof", SLOTPROOF.format(program=PROGRAM))
         self.script("build/bin/slotproof_tests", TESTS.format(result="COMPLETED"))
         (self.root / "build/bundle.json").write_text(json.dumps({"commit": "c0ffee", "is_dirty": True, "toolkit": "13.0"}))
+        self.write_code(stack=0)
+
+    def write_code(self, stack):
+        """The report of a bundle with one kernel, for an architecture that nothing was accepted for."""
+        kernel = {"source": "remap_cuda.cu", "sha256": "aa", "shared": 0, "registers": 32, "stack": stack, "spills": 0}
+        (self.root / "build/code.json").write_text(json.dumps(
+            {"format": "slotproof-code", "version": 1, "arch": "sm_0", "toolkit": "13.0", "kernels": {"remap_kernel<32>": kernel}}))
 
     def script(self, name, text):
         path = self.root / name
@@ -74,7 +81,9 @@ class RunOnGpu(unittest.TestCase):
         self.assertTrue(record["ok"])
         self.assertEqual((record["commit"], record["is_dirty"], record["toolkit"]), ("c0ffee", True, "13.0"))
         counts = {step["name"]: step["counts"] for step in record["steps"]}
-        self.assertEqual(counts["check, guarded buffers"]["kernel paths launched"], 448)
+        self.assertEqual(counts["machine code"]["kernels"], 1)
+        self.assertIn("there is no code-sm_0.json", counts["machine code"]["moved since the accepted results"])
+        self.assertEqual(counts["check, guarded buffers"]["kernel paths launched"], 414)
         self.assertGreaterEqual(counts["check, exact buffers"]["cases"], 256)
         self.assertEqual(counts["memcheck sees cuda-overrun"]["findings"], 3)
         page = (self.root / "results/test-device.md").read_text()
@@ -89,10 +98,13 @@ class RunOnGpu(unittest.TestCase):
             self.assertEqual([step["name"] for step in self.record()["steps"] if not step["ok"]], PLANTED, output)
         self.assertIn("NOT EVERY STEP WENT WELL", (self.root / "results/test-device.md").read_text())
 
-    def test_fails_where_the_tests_skip(self):
+    def test_fails_where_the_tests_skip_or_a_kernel_has_a_stack_frame(self):
         self.script("build/bin/slotproof_tests", TESTS.format(result="SKIPPED"))
+        self.write_code(stack=8)
         code, output = self.run_it()
         self.assertEqual(code, 1)
+        self.assertEqual([step["name"] for step in self.record()["steps"] if not step["ok"]], ["machine code", "tests that use the GPU"], output)
+        self.assertIn("FAILED: stack frames, spills or local memory: remap_kernel<32>: stack 8", output)
         self.assertIn("1 of 1 tests skipped: A.B", output)
 
     def test_fails_where_the_program_does_not_run(self):

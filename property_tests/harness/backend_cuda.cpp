@@ -18,7 +18,7 @@ class CudaBackend final : public Backend {
 
   RunOutcome run(Frame& frame, const Schedule& schedule) override {
     RunOutcome outcome = inner_->run(frame, schedule);
-    if (outcome.kind == RunOutcome::Kind::kDone) paths_.add(remap_args_of(frame.problem()), schedule.team_width);
+    if (outcome.kind == RunOutcome::Kind::kDone) paths_.add(remap_args_of(frame.problem()), schedule);
     return outcome;
   }
 

@@ -11,10 +11,10 @@ class HostBackend final : public Backend {
   const BackendInfo& info() const override { return info_; }
 
   RunOutcome run(Frame& frame, const Schedule& schedule) override {
-    const HostOptions options{schedule.team_width, schedule.thread_order_seed, schedule.cta_order_seed};
+    const HostOptions options{schedule.team_width, schedule.thread_order_seed, schedule.cta_order_seed, schedule.planned_rows};
     const RemapArgs args = remap_args_of(frame.problem());
     RunOutcome outcome = outcome_of(remap_on_host(args, options));
-    if (outcome.kind == RunOutcome::Kind::kDone) paths_.add(args, schedule.team_width);
+    if (outcome.kind == RunOutcome::Kind::kDone) paths_.add(args, schedule);
     return outcome;
   }
   const KernelPathTally* kernel_paths() const override { return &paths_; }

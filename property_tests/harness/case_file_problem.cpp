@@ -51,11 +51,12 @@ OwnedPrefill prefill_of(const Json& value, const std::string& place) {
 }
 
 Schedule schedule_of(const Json& value, const std::string& place) {
-  const Fields fields(value, place, {"team_width", "thread_order_seed", "cta_order_seed"});
+  const Fields fields(value, place, {"team_width", "thread_order_seed", "cta_order_seed", "planned_rows"});
   Schedule schedule;
   schedule.team_width = optional_integer_of<int32_t>(fields, "team_width").value_or(0);
   schedule.thread_order_seed = optional_integer_of<uint64_t>(fields, "thread_order_seed").value_or(0);
   schedule.cta_order_seed = optional_integer_of<uint64_t>(fields, "cta_order_seed").value_or(0);
+  schedule.planned_rows = optional_integer_of<int32_t>(fields, "planned_rows").value_or(0);
   return schedule;
 }
 

@@ -69,6 +69,7 @@ Ordered problem_json(const RemapCase& problem, const Expectation& expected) {
     json["schedule"] = {{"team_width", problem.schedule.team_width},
                         {"thread_order_seed", problem.schedule.thread_order_seed},
                         {"cta_order_seed", problem.schedule.cta_order_seed}};
+    if (problem.schedule.planned_rows != 0) json["schedule"]["planned_rows"] = problem.schedule.planned_rows;
   }
   for (const ArgumentEdit& edit : problem.edits) json["edits"].push_back(edit_json(edit));
   return json;

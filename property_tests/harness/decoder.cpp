@@ -1,5 +1,6 @@
 #include "property_tests/harness/decoder.h"
 
+#include "property_tests/harness/decoder_chooser.h"
 #include "property_tests/harness/decoder_shape.h"
 
 #include <slotproof/plugin.h>
@@ -11,9 +12,9 @@ namespace slotproof::harness {
 namespace {
 
 template <class Stream>
-class RemapDecoder {
+class RemapDecoder : private Chooser {
  public:
-  RemapDecoder(Stream& choices, const DecoderOptions& options) : choices_(choices), options_(options) {}
+  RemapDecoder(Stream& choices, const DecoderOptions& options) : Chooser(choices, options), choices_(choices) {}
 
   RemapCase decode() {
     shape_ = choose_shape(choices_, options_);
@@ -30,15 +31,6 @@ class RemapDecoder {
   }
 
  private:
-  bool can(uint64_t capability) const { return (options_.capabilities & capability) == capability; }
-  bool is_guarded() const { return options_.level != Level::kCore; }
-  bool one_in(uint32_t n) { return harness::one_in(choices_, n); }
-  int32_t up_to(int32_t most) { return harness::up_to(choices_, most); }
-  template <class T>
-  T pick(std::initializer_list<T> values) {
-    return values.begin()[choices_.below(uint32_t(values.size()))];
-  }
-
   void fill_row(int32_t t) {
     case_.req_id[size_t(t)] = request_of(shape_, choices_);
     int64_t workspace_edge = 0;
@@ -56,6 +48,10 @@ class RemapDecoder {
     // Of wide rows the wide teams run bodies of their own.
     case_.schedule.team_width = case_.topk() >= 1024 ? pick<int32_t>({128, 256, 128, 256, 64, 32}) : pick<int32_t>({64, 32, 64, 32, 64, 32, 128, 256});
     if (case_.schedule.team_width > options_.max_team_width) case_.schedule.team_width = 32;
+    if (case_.topk() > 0 && case_.topk() % 512 == 0 && choices_.below(4) != 0) {  // The planner has kernels for such rows.
+      case_.schedule.team_width = 0;
+      case_.schedule.planned_rows = pick<int32_t>({0, 32, 128, 512, 2048, 8192});
+    }
     case_.schedule.thread_order_seed = choices_.below(4) == 0 ? 0 : choices_.bits64();
     case_.schedule.cta_order_seed = choices_.below(4) == 0 ? 0 : choices_.bits64();
   }
@@ -78,7 +74,6 @@ class RemapDecoder {
   }
 
   Stream& choices_;
-  const DecoderOptions& options_;
   RemapShape shape_;
   RemapCase case_;
 };
@@ -91,15 +86,28 @@ void RemapDecoder<Stream>::break_an_argument() {
   const Tensor tensor = Tensor(choices_.below(kNumTensors));
   const auto edit = [&](Kind kind, Tensor which, int64_t value = 0, Tensor other = Tensor::kReqId) { case_.edits.push_back({kind, which, value, other}); };
   switch (choices_.below(15) + 1) {
-    case 1: edit(pick<Kind>({Kind::kRows, Kind::kColumns}), tensor, pick<int64_t>({-1, kInt32Min})); break;
-    case 2: edit(pick<Kind>({Kind::kNull, Kind::kByteOffset}), tensor, 1 + up_to(2)); break;
-    case 3:
-      edit(Kind::kRows, pick<Tensor>({Tensor::kReqId, Tensor::kPrefillRequestId, Tensor::kSlots, Tensor::kValidCounts}),
-           case_.num_tokens() + pick<int64_t>({1, -1}));
+    case 1: {
+      const auto extent = pick<int64_t>({-1, kInt32Min});
+      edit(pick<Kind>({Kind::kRows, Kind::kColumns}), tensor, extent);
       break;
+    }
+    case 2: {
+      const int32_t num_bytes = 1 + up_to(2);
+      edit(pick<Kind>({Kind::kNull, Kind::kByteOffset}), tensor, num_bytes);
+      break;
+    }
+    case 3: {
+      const int64_t rows = case_.num_tokens() + pick<int64_t>({1, -1});
+      edit(Kind::kRows, pick<Tensor>({Tensor::kReqId, Tensor::kPrefillRequestId, Tensor::kSlots, Tensor::kValidCounts}), rows);
+      break;
+    }
     case 4:
-      if (one_in(2)) edit(Kind::kRowStride, Tensor::kSlots, pick<int64_t>({case_.topk() - 1, 0, (int64_t{1} << 60) + 1}));
-      else edit(Kind::kRowStride, pick<Tensor>({Tensor::kTokenIndices, Tensor::kBlockTable}), pick<int64_t>({-1, (int64_t{1} << 60) + 1, 0}));
+      if (one_in(2)) {
+        edit(Kind::kRowStride, Tensor::kSlots, pick<int64_t>({case_.topk() - 1, 0, (int64_t{1} << 60) + 1}));
+      } else {
+        const auto stride = pick<int64_t>({-1, (int64_t{1} << 60) + 1, 0});
+        edit(Kind::kRowStride, pick<Tensor>({Tensor::kTokenIndices, Tensor::kBlockTable}), stride);
+      }
       break;
     case 5: case_.block_size = pick<int32_t>({0, -1, kInt32Min}); break;
     case 6: case_.block_stride_rows = pick<int64_t>({int64_t{case_.block_size} - 1, 0, -1}); break;
@@ -116,10 +124,12 @@ void RemapDecoder<Stream>::break_an_argument() {
       if (case_.prefill) case_.dcp.size = 2;
       break;
     case 14: case_.tile = pick<int32_t>({0, -1, case_.topk() + 1, 7}); break;
-    case 15:
-      edit(Kind::kAlias, pick<Tensor>({Tensor::kSlots, Tensor::kValidCounts}), up_to(2),
-           pick<Tensor>({Tensor::kTokenIndices, Tensor::kReqId, Tensor::kBlockTable, Tensor::kSlots, Tensor::kValidCounts}));
+    case 15: {
+      const auto of = pick<Tensor>({Tensor::kTokenIndices, Tensor::kReqId, Tensor::kBlockTable, Tensor::kSlots, Tensor::kValidCounts});
+      const int32_t begin = up_to(2);
+      edit(Kind::kAlias, pick<Tensor>({Tensor::kSlots, Tensor::kValidCounts}), begin, of);
       break;
+    }
   }
 }
 

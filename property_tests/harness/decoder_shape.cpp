@@ -1,5 +1,7 @@
 #include "property_tests/harness/decoder_shape.h"
 
+#include "property_tests/harness/decoder_chooser.h"
+
 #include <slotproof/plugin.h>
 
 #include <algorithm>
@@ -9,10 +11,9 @@
 namespace slotproof::harness {
 namespace {
 
-template <class Stream>
-class ShapeDecoder {
+class ShapeDecoder : private Chooser {
  public:
-  ShapeDecoder(Stream& choices, const DecoderOptions& options) : choices_(choices), options_(options) {}
+  using Chooser::Chooser;
 
   RemapShape small() {
     choose_mode();
@@ -46,15 +47,6 @@ class ShapeDecoder {
   }
 
  private:
-  bool can(uint64_t capability) const { return (options_.capabilities & capability) == capability; }
-  bool is_guarded() const { return options_.level != Level::kCore; }
-  bool one_in(uint32_t n) { return harness::one_in(choices_, n); }
-  int32_t up_to(int32_t most) { return harness::up_to(choices_, most); }
-  template <class T>
-  T pick(std::initializer_list<T> values) {
-    return values.begin()[choices_.below(uint32_t(values.size()))];
-  }
-
   void choose_mode() {
     shape_.is_guarded = is_guarded();
     if (can(SLOTPROOF_CAN_DCP) && one_in(2)) {
@@ -113,7 +105,7 @@ class ShapeDecoder {
   }
 
   int32_t bulk_width() {
-    switch (choices_.below(16)) {
+    switch (below(16)) {
       case 8: return pick<int32_t>({512, 128, 4096, 8192});
       case 9: return 1024;
       case 10: return 2051;
@@ -156,13 +148,16 @@ class ShapeDecoder {
       shape_.tile = pick<int32_t>({topk, tile});
     }
     if (!one_in(3)) return;
-    for (uint8_t& words : shape_.misalignment) words = uint8_t(choices_.below(4));
+    for (uint8_t& words : shape_.misalignment) words = uint8_t(below(4));
   }
 
   // A compacted row that all but fills the register tile of a team of one or two warps, written off a 16-byte boundary: what
   // is staged then lies up to three words behind its own place.
   void become_nearly_full(int32_t topk = 0) {
-    if (topk == 0) topk = pick<int32_t>({512, 1024}) - up_to(3);
+    if (topk == 0) {
+      topk = pick<int32_t>({512, 1024});
+      topk -= up_to(3);
+    }
     shape_.topk = std::min(topk, options_.max_topk);
     shape_.num_tokens = std::clamp(shape_.num_tokens, 1, 2);
     shape_.indices_storage_columns = shape_.topk;
@@ -179,8 +174,6 @@ class ShapeDecoder {
     shape_.is_nearly_full = true;
   }
 
-  Stream& choices_;
-  const DecoderOptions& options_;
   RemapShape shape_;
 };
 
@@ -188,14 +181,14 @@ class ShapeDecoder {
 
 template <class Stream>
 RemapShape choose_shape(Stream& choices, const DecoderOptions& options) {
-  return ShapeDecoder<Stream>(choices, options).small();
+  return ShapeDecoder(choices, options).small();
 }
 template RemapShape choose_shape(PhiloxChoices&, const DecoderOptions&);
 template RemapShape choose_shape(ByteChoices&, const DecoderOptions&);
 
 RemapShape choose_bulk_shape(PhiloxChoices& choices, const BulkScale& scale) {
   const DecoderOptions options{.max_topk = kInt32Max};
-  return ShapeDecoder<PhiloxChoices>(choices, options).bulk(scale);
+  return ShapeDecoder(choices, options).bulk(scale);
 }
 
 }  // namespace slotproof::harness

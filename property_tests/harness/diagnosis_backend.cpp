@@ -19,7 +19,7 @@ class ReferenceDiagnosis final : public DiagnosisBackend {
 
 using PluginDiagnose = void (*)(const DiagnoseArgs*, const HostOptions*, Status*);
 
-HostOptions host_options_of(const Schedule& schedule) { return {schedule.team_width, schedule.thread_order_seed, schedule.cta_order_seed}; }
+HostOptions host_options_of(const Schedule& schedule) { return {schedule.team_width, schedule.thread_order_seed, schedule.cta_order_seed, schedule.planned_rows}; }
 
 class HostDiagnosis final : public DiagnosisBackend {
  public:

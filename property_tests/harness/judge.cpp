@@ -87,7 +87,9 @@ Schedule other_schedule(const Schedule& schedule) {
 }
 
 std::string text_of(const Schedule& schedule) {
-  return fmt::format("team width {}, thread order {}, CTA order {}", schedule.team_width, schedule.thread_order_seed, schedule.cta_order_seed);
+  const std::string team = schedule.team_width != 0 ? fmt::format("team width {}", schedule.team_width)
+                                                    : fmt::format("the planner's team for {} rows", schedule.planned_rows);
+  return fmt::format("{}, thread order {}, CTA order {}", team, schedule.thread_order_seed, schedule.cta_order_seed);
 }
 
 // A tile other than the case's: the widest or the narrowest that is not it and divides K.
@@ -165,8 +167,10 @@ Verdict judge(Backend& backend, const RemapCase& remap_case, const JudgeOptions&
   };
   if (has_repeats) {
     const Schedule schedule = other_schedule(asked.schedule);
-    run_again(asked, spec::Repeat::Changed::kScheduleOrPoison, {asked.schedule.team_width, schedule.thread_order_seed, schedule.cta_order_seed},
-              "other poison, " + text_of({asked.schedule.team_width, schedule.thread_order_seed, schedule.cta_order_seed}));
+    Schedule other_order = asked.schedule;
+    other_order.thread_order_seed = schedule.thread_order_seed;
+    other_order.cta_order_seed = schedule.cta_order_seed;
+    run_again(asked, spec::Repeat::Changed::kScheduleOrPoison, other_order, "other poison, " + text_of(other_order));
     RemapCase tiled = asked;
     if (backend.info().capabilities & SLOTPROOF_CAN_EXPLICIT_TILE) tiled.tile = other_tile(asked);
     run_again(tiled, spec::Repeat::Changed::kTiling, {schedule.team_width, asked.schedule.thread_order_seed, asked.schedule.cta_order_seed},

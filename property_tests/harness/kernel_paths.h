@@ -11,21 +11,23 @@
 
 namespace slotproof::harness {
 
-// "compacted, dcp of powers of two, width 64, input aligned, output aligned, one pass, counts"
+// "compacted, dcp of powers of two, 256 threads of 2 vectors, decode, staged table"
+std::string name_of(const RowKernel& kernel);
+// The same, and ", input aligned, output aligned, one pass, counts"
 std::string name_of(const KernelPath& path);
 
 struct KernelPathTally {
   std::array<int64_t, kNumKernelPaths> num_launches{};
 
-  void add(const RemapArgs& args, int32_t team_width) {
-    const KernelPathSet paths = kernel_paths_of(args, team_width);
+  void add(const RemapArgs& args, const Schedule& schedule) {
+    const KernelPathSet paths = kernel_paths_of(args, {schedule.team_width, schedule.planned_rows});
     for (size_t i = 0; i < paths.size(); ++i) num_launches[i] += paths[i];
   }
   std::vector<std::string> missing() const;  // names of those never launched
 };
 
-// A small batch that takes this path and no other, also with the team width that the planner picks: rows that fill every warp,
-// holes, positions of other ranks, unusable entries, and a workspace row where DCP permits one.
+// A small batch that takes this path and no other with its schedule, which asks for no team width: rows that fill every warp,
+// holes, positions of other ranks, unusable entries, and a workspace row where the kernel and DCP permit one.
 RemapCase case_of(const KernelPath& path);
 
 }  // namespace slotproof::harness

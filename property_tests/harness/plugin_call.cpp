@@ -83,7 +83,7 @@ slotproof_remap_arguments c_arguments_of(const spec::RemapProblem& problem) {
 }
 
 slotproof_run_options c_options_of(const Schedule& schedule) {
-  return {sizeof(slotproof_run_options), schedule.team_width, schedule.thread_order_seed, schedule.cta_order_seed};
+  return {sizeof(slotproof_run_options), schedule.team_width, schedule.thread_order_seed, schedule.cta_order_seed, schedule.planned_rows};
 }
 
 PluginOrReason load_plugin(const std::string& path) {

@@ -45,6 +45,7 @@ struct Schedule {
   int32_t team_width = 0;
   uint64_t thread_order_seed = 0;
   uint64_t cta_order_seed = 0;
+  int32_t planned_rows = 0;
   bool operator==(const Schedule&) const = default;
 };
 

@@ -153,6 +153,7 @@ class Neighbours {
     if (from_.layout.slots_storage_columns >= 0) add([](RemapCase& c) { c.layout.slots_storage_columns = -1; });
     if (from_.schedule.team_width != 32) add([](RemapCase& c) { c.schedule.team_width = 32; });
     if (from_.schedule.team_width > 64) add([](RemapCase& c) { c.schedule.team_width = 64; });
+    if (from_.schedule.planned_rows != 0) add([](RemapCase& c) { c.schedule.planned_rows = 0; });
     if (from_.schedule.thread_order_seed != 0) add([](RemapCase& c) { c.schedule.thread_order_seed = 0; });
     if (from_.schedule.cta_order_seed != 0) add([](RemapCase& c) { c.schedule.cta_order_seed = 0; });
   }

@@ -51,6 +51,7 @@ typedef struct slotproof_run_options {
   int32_t team_width;
   uint64_t thread_order_seed;
   uint64_t cta_order_seed;
+  int32_t planned_rows; /* a planner picks its kernel as for so many rows; 0: as for those that there are */
 } slotproof_run_options;
 
 enum slotproof_memory { SLOTPROOF_MEMORY_HOST = 0, SLOTPROOF_MEMORY_CUDA = 1 };

@@ -87,10 +87,11 @@ struct HostOptions {
   int32_t team_width = 0;          // threads that own a row: 32, 64, 128 or 256; 0: what the planner picks for the device
   uint64_t thread_order_seed = 0;  // order of the threads inside each phase; 0: ascending
   uint64_t cta_order_seed = 0;     // order of the rows; 0: ascending
+  int32_t planned_rows = 0;        // the planner picks as for so many rows; 0: as for those that there are
 };
 
 // Runs the same kernel body on the host with checked memory. Pointers are host pointers. Errors: A1-A15 (nothing written),
-// kNotSupported for another team width, kMemoryFault with phase, thread and element where the body misuses memory.
+// kNotSupported for another team width or negative planned_rows, kMemoryFault with phase, thread and element where the body misuses memory.
 Status remap_on_host(const RemapArgs& args, const HostOptions& options = {}) noexcept;
 
 }  // namespace slotproof
