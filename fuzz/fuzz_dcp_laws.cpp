@@ -12,6 +12,7 @@
 #include <slotproof/rank_ownership.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 namespace slotproof::fuzz {
@@ -57,8 +58,12 @@ harness::LocalLengthProblem decode_lengths(ByteChoices& choices) {
 
 Outcome check_position(const spec::RankOwnership& dcp, int32_t tok) {
   const spec::Share share = spec::share_of(dcp, tok);
-  const RankDivisors divisors{fast_divisor(dcp.interleave), fast_divisor(dcp.size), uint32_t(share.rank)};
-  const OwnedPosition owned = owned_position_of(divisors, uint32_t(tok));
+  const RankDivisors divisors = rank_divisors(dcp.size, share.rank, dcp.interleave);
+  OwnedPosition owned = owned_position_of(divisors, uint32_t(tok));
+  if (std::has_single_bit(uint32_t(dcp.size)) && std::has_single_bit(uint32_t(dcp.interleave))) {
+    const OwnedPosition shifted = owned_position_of<Sizes::kPowersOfTwo>(divisors, uint32_t(tok));
+    if (shifted.local != owned.local || shifted.owned != owned.owned) owned = {shifted.local, false};
+  }
   const int32_t owner = reference::owner_of(dcp, tok), local = reference::local_of(dcp, tok);
   if (!owned.owned || owner != share.rank) return finding_of("owner R3", fmt::format("position {}: writer's rank {}, reference {}", tok, share.rank, owner));
   if (int64_t{owned.local} != share.local || local != share.local) {

@@ -69,7 +69,8 @@ Outcome compare(const harness::RemapCase& remap_case, uint32_t chosen, bool is_j
     return finding_of("diagnosis G5", "the kernels accept what " + std::string(spec::id_of(expected_refusal->rule)) + " refuses");
   }
   const auto refusal = reference::diagnose(problem, due.outputs);
-  const HostOptions options{remap_case.schedule.team_width, remap_case.schedule.thread_order_seed, remap_case.schedule.cta_order_seed};
+  const HostOptions options{remap_case.schedule.team_width, remap_case.schedule.thread_order_seed, remap_case.schedule.cta_order_seed,
+                            remap_case.schedule.planned_rows};
   const harness::RunOutcome run = harness::outcome_of(diagnose_on_host(harness::diagnose_args_of(problem, got.outputs), options));
   if (run.kind == harness::RunOutcome::Kind::kFault) return finding_of("no_fault G6 " + kind_of_fault(run.message), run.message);
   const auto due_rule = refusal ? std::optional(refusal->rule) : std::nullopt;

@@ -16,7 +16,9 @@ using harness::RemapCase;
 
 std::optional<RemapCase> remap_case_in_text(Input input) {
   auto remap_case = problem_in_text<RemapCase>(input);
-  if (remap_case && !is_team_width(remap_case->schedule.team_width)) remap_case->schedule.team_width = 0;
+  if (remap_case && !check(PlanOptions{remap_case->schedule.team_width, remap_case->schedule.planned_rows}).ok()) {
+    remap_case->schedule.team_width = remap_case->schedule.planned_rows = 0;
+  }
   return remap_case;
 }
 
@@ -99,7 +101,7 @@ void change_element(std::vector<int32_t>& storage, Random& random) {
 }
 
 void change_option(RemapCase& c, Random& random) {
-  switch (random() % 12) {
+  switch (random() % 13) {
     case 0: c.placement = c.placement == spec::Placement::kCompacted ? spec::Placement::kInPlace : spec::Placement::kCompacted; break;
     case 1: c.order = c.order == spec::Order::kStable ? spec::Order::kUnspecified : spec::Order::kStable; break;
     case 2: c.counts = !c.counts; break;
@@ -110,7 +112,8 @@ void change_option(RemapCase& c, Random& random) {
     case 7: c.dcp.interleave = 1 + int32_t(random() % 8); break;
     case 8: c.num_blocks = int64_t(random() % 16); break;
     case 9: c.schedule.thread_order_seed = random(); break;
-    case 10: c.schedule.team_width = 32 << random() % 4; break;
+    case 10: c.schedule.team_width = random() % 2 == 0 ? 0 : 32 << random() % 4; break;
+    case 11: c.schedule.planned_rows = random() % 2 == 0 ? 0 : 1 << random() % 14; break;
     default: c.layout.misalignment[random() % harness::kNumTensors] = uint8_t(random() % 4); break;
   }
 }
