@@ -144,7 +144,7 @@ class Campaign:
         for artifact in artifacts:
             self.take(slice_.target, artifact, summary or "an artifact without a summary", slice_.log.read_text("utf-8", "replace"))
         record["crashes_in_a_row"] = record["crashes_in_a_row"] + 1 if summary else 0
-        if summary and not artifacts:
+        if summary and not artifacts and not slice_.is_stopped:
             self.say(f"{slice_.target}: the fuzzer ended by itself: {summary}; see {slice_.log}")
         elif not summary:
             slice_.log.unlink()
@@ -155,6 +155,12 @@ class Campaign:
         self.save_state()
 
     def take(self, target, artifact, summary, log):
+        if "timeout" in summary:  # A machine that stood still is no finding.
+            code, _ = engine.call([self.binary(target), artifact], 60)
+            if code == 0:
+                self.say(f"{target}: a time limit was passed, but the input runs quickly by itself: not kept")
+                artifact.unlink()
+                return
         if self.findings.add(target, artifact, summary, log, self.seconds()):
             self.num_new += 1
             self.say(f"FINDING {target}: {summary}")

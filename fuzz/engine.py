@@ -53,6 +53,7 @@ class Slice:
             f"-max_total_time={max(int(seconds), 1)}", f"-artifact_prefix={self.artifacts}", "-print_final_stats=1", f"-seed={seed}",
             f"-max_len={MAX_LENGTH.get(target, 4096)}", "-len_control=0", "-timeout=20", "-rss_limit_mb=3000", "-reload=1", "-verbosity=1"]
         self.cpu_seconds = 0.0
+        self.is_stopped = False
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
                                             env=dict(environment(), **more_environment), preexec_fn=die_with_parent)
@@ -79,6 +80,7 @@ class Slice:
 
     def stop(self):
         if not self.has_ended():
+            self.is_stopped = True
             os.killpg(self.process.pid, signal.SIGKILL)
             while not self.has_ended():
                 time.sleep(0.01)

@@ -226,8 +226,26 @@ std::optional<harness::Case> case_of(Input input) {
   return value;
 }
 
+bool mutate_text(std::string& text, uint32_t random) {
+  auto problem = problem_in_text<harness::LocalLengthProblem>({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  if (!problem) return mutate_remap_text(text, random);
+  if (problem->lengths.empty()) problem->lengths.push_back(0);
+  const uint32_t value = random >> 8;
+  switch (random % 4) {
+    case 0: problem->lengths[value % problem->lengths.size()] = int32_t(value % 4096); break;
+    case 1: problem->lengths[value % problem->lengths.size()] = kMax - int32_t(value % 4); break;
+    case 2: problem->dcp.size = problem->dcp.rank + 1 + int32_t(value % 16); break;
+    default: problem->dcp.interleave = 1 + int32_t(value % 64);
+  }
+  harness::Case changed;
+  changed.id = "input";
+  changed.problem = std::move(*problem);
+  text = input_of(changed);
+  return true;
+}
+
 }  // namespace
 
-const Target kDcpLaws{"dcp_laws", "the laws of decode context parallelism, all ranks at once", run, decode, case_of, mutate_remap_text};
+const Target kDcpLaws{"dcp_laws", "the laws of decode context parallelism, all ranks at once", run, decode, case_of, mutate_text};
 
 }  // namespace slotproof::fuzz

@@ -137,8 +137,25 @@ std::optional<harness::Case> case_of(Input input) {
   return value;
 }
 
+bool mutate_text(std::string& text, uint32_t random) {
+  auto problem = problem_in_text<FlatRowViewProblem>({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  if (!problem) return false;
+  int64_t* const fields[] = {&problem->num_blocks, &problem->block_size, &problem->head_dim,   &problem->extents[0], &problem->extents[1],
+                             &problem->extents[2], &problem->strides[0], &problem->strides[1], &problem->strides[2]};
+  // The value is drawn as that of a choice is.
+  uint8_t bytes[16];
+  for (uint8_t& byte : bytes) byte = uint8_t((random = random * 1664525u + 1013904223u) >> 24);
+  ByteChoices choices(bytes, sizeof bytes);
+  *fields[choices.below(uint32_t(std::size(fields)))] = extent_of(choices);
+  harness::Case value;
+  value.id = "input";
+  value.problem = *problem;
+  text = input_of(value);
+  return true;
+}
+
 }  // namespace
 
-const Target kFlatRowView{"flat_row_view", "the flat row view of a paged cache", run, [](ByteChoices& choices) { decode_view(choices); }, case_of, nullptr};
+const Target kFlatRowView{"flat_row_view", "the flat row view of a paged cache", run, [](ByteChoices& choices) { decode_view(choices); }, case_of, mutate_text};
 
 }  // namespace slotproof::fuzz
