@@ -89,7 +89,7 @@ Backends make_backends(const CheckOptions& options) {
     names.push_back("plugin:" + path.string());
   }
   const bool is_default = names.empty();
-  if (is_default) names = {"reference", "host", "cuda"};
+  if (is_default) names.assign(std::begin(harness::kOwnBackends), std::end(harness::kOwnBackends));
   for (const std::string& name : names) {
     auto [backend, reason] = harness::make_backend(name, backend_options_of(options.has_exact_buffers, options.is_in_process));
     if (backend) {
@@ -135,8 +135,9 @@ void catch_interrupts() {
 
 // A bulk batch is all of one level and judged whole, so what narrows a case has no place here.
 std::string bulk_usage_error_of(const CheckOptions& options) {
-  if (options.backends.size() > 1 || (options.backends.size() == 1 && options.backends[0] != "cuda" && options.backends[0] != "host")) {
-    return "--bulk runs on one back end, cuda (the default) or host";
+  const auto has_batches = [](const std::string& name) { return name == "cuda" || name == "host" || name == "host-fast"; };
+  if (options.backends.size() > 1 || (options.backends.size() == 1 && !has_batches(options.backends[0]))) {
+    return "--bulk runs on one back end, cuda (the default), host-fast or host";
   }
   if (!options.faults.empty() || !options.level.empty() || !options.accepted.empty() || !options.junit.empty() || options.has_exact_buffers ||
       options.is_in_process || options.has_every_path || options.requires_coverage) {
@@ -155,9 +156,11 @@ int run_bulk_check(const CheckOptions& options) {
   bulk.seconds = options.seconds;
   if (!options.num_cases && !options.seconds) bulk.seconds = kDefaultBulkSeconds;
   bulk.scale.topk = options.topk;
-  if (name == "host") bulk.scale.max_indices = kHostBulkIndices;
+  const bool is_on_host = name != "cuda";
+  if (is_on_host) bulk.scale.max_indices = kHostBulkIndices;
   bulk.findings = options.findings;
-  auto [slots, reason] = name == "host" ? harness::BulkSlotsOrReason{harness::make_host_bulk_slots(), {}} : harness::make_bulk_slots(2, bulk.scale);
+  const auto kernel = name == "host" ? harness::HostKernel::kChecked : harness::HostKernel::kFast;
+  auto [slots, reason] = is_on_host ? harness::BulkSlotsOrReason{harness::make_host_bulk_slots(kernel), {}} : harness::make_bulk_slots(2, bulk.scale);
   if (slots.empty()) return usage_error(fmt::format("--bulk on {}: {}", name, reason));
   auto [backend, why_not] = harness::make_backend(name);
   if (!backend) return usage_error(fmt::format("--bulk on {}: {}", name, why_not));
@@ -212,7 +215,7 @@ int run_check(const CheckOptions& options) {
 
 Command add_check(CLI::App& app) {
   auto options = std::make_shared<CheckOptions>();
-  app.add_option("--backend", options->backends, "reference, host, cuda or plugin:PATH; default: all that are present");
+  app.add_option("--backend", options->backends, "reference, host, host-fast, cuda or plugin:PATH; default: all that are present");
   app.add_option("--fault", options->faults, "A planted fault by name; it must be found");
   app.add_option("--level", options->level, "core, guarded or stable; default: what the back end claims")->check(CLI::IsMember({"core", "guarded", "stable"}));
   app.add_option("--accept", options->accepted, "Known divergences not to judge, e.g. D3,D10")->delimiter(',');
@@ -220,7 +223,7 @@ Command add_check(CLI::App& app) {
   app.add_option("--seconds", options->seconds, "Seconds to run, instead of a number of cases")->excludes(cases)->check(CLI::NonNegativeNumber);
   app.add_option("--seed", options->seed, "Seed of the campaign: the same seed draws the same cases")->capture_default_str();
   app.add_option("--first-case", options->first_case, "Where to go on in an interrupted campaign")->capture_default_str();
-  app.add_flag("--bulk", options->is_bulk, fmt::format("Make, run and judge whole batches on the device (--cases counts batches; default {} s)", kDefaultBulkSeconds));
+  app.add_flag("--bulk", options->is_bulk, fmt::format("Make, run and judge whole batches on the device, or on the host with --backend host-fast (--cases counts batches; default {} s)", kDefaultBulkSeconds));
   app.add_option("--topk", options->topk, "With --bulk: the width of all rows, instead of drawn ones")->check(CLI::Range(1, 1 << 20));
   app.add_option("--json", options->json, "Write the report as JSON");
   app.add_option("--junit", options->junit, "Write the report as JUnit XML");

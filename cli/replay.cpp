@@ -25,7 +25,8 @@ struct Tally {
 int run_replay(const ReplayOptions& options) {
   std::vector<std::unique_ptr<harness::Backend>> backends;
   const bool is_default = options.backends.empty();
-  for (const std::string& name : is_default ? std::vector<std::string>{"reference", "host", "cuda"} : options.backends) {
+  const std::vector<std::string> all(std::begin(harness::kOwnBackends), std::end(harness::kOwnBackends));
+  for (const std::string& name : is_default ? all : options.backends) {
     auto [backend, reason] = harness::make_backend(name, backend_options_of(options.has_exact_buffers, options.is_in_process));
     if (backend) {
       backends.push_back(std::move(backend));
@@ -77,7 +78,7 @@ int run_replay(const ReplayOptions& options) {
 Command add_replay(CLI::App& app) {
   auto options = std::make_shared<ReplayOptions>();
   app.add_option("FILE", options->files, "Case files")->required();
-  app.add_option("--backend", options->backends, "reference, host, cuda or plugin:PATH; default: all that are present");
+  app.add_option("--backend", options->backends, "reference, host, host-fast, cuda or plugin:PATH; default: all that are present");
   app.add_option("--case", options->case_id, "Only the case of this id");
   app.add_flag("--exact-buffers", options->has_exact_buffers, kExactBuffersHelp);
   app.add_flag("--in-process", options->is_in_process, kInProcessHelp);

@@ -189,14 +189,13 @@ Status check_overlap(const Tensors& tensors) {  // A15
 
 // The first of A1-A13.
 Status first_failure(const RemapInputs& inputs, const Tensors& tensors, const Width& width) {
-  Status status = check_extents(tensors);
-  if (status.ok()) status = check_pointers(tensors);
-  if (status.ok()) status = check_row_counts(tensors, inputs.token_indices.rows, width);
-  if (status.ok()) status = check_strides(tensors);
-  if (status.ok()) status = check_blocks(inputs);
-  if (status.ok()) status = check_dcp(inputs);
-  if (status.ok()) status = check_prefill(inputs);
-  return status;
+  if (const Status status = check_extents(tensors); !status.ok()) return status;
+  if (const Status status = check_pointers(tensors); !status.ok()) return status;
+  if (const Status status = check_row_counts(tensors, inputs.token_indices.rows, width); !status.ok()) return status;
+  if (const Status status = check_strides(tensors); !status.ok()) return status;
+  if (const Status status = check_blocks(inputs); !status.ok()) return status;
+  if (const Status status = check_dcp(inputs); !status.ok()) return status;
+  return check_prefill(inputs);
 }
 
 }  // namespace
@@ -205,10 +204,9 @@ Status validate(const RemapArgs& args) noexcept {
   Tensors tensors = input_tensors_of(args);
   tensors.add_matrix("slots", args.slots, true, true);
   if (args.valid_counts) tensors.add_vector("valid_counts", *args.valid_counts, true, true);
-  Status status = first_failure(args, tensors, {args.token_indices.columns, "token_indices.columns"});
-  if (status.ok()) status = check_tile(args);
-  if (status.ok()) status = check_overlap(tensors);
-  return status;
+  if (const Status status = first_failure(args, tensors, {args.token_indices.columns, "token_indices.columns"}); !status.ok()) return status;
+  if (const Status status = check_tile(args); !status.ok()) return status;
+  return check_overlap(tensors);
 }
 
 Status validate(const DiagnoseArgs& args) noexcept {
@@ -217,9 +215,8 @@ Status validate(const DiagnoseArgs& args) noexcept {
   // A 64-bit counter is a pair of words as far as memory goes.
   tensors.list[tensors.size++] = {"totals", reinterpret_cast<const int32_t*>(args.totals), 1, 2 * kNumReasons, 0, false, true,
                                   false, alignof(int64_t)};
-  Status status = first_failure(args.inputs, tensors, {kNumReasons, "kNumReasons"});
-  if (status.ok()) status = check_overlap(tensors);
-  return status;
+  if (const Status status = first_failure(args.inputs, tensors, {kNumReasons, "kNumReasons"}); !status.ok()) return status;
+  return check_overlap(tensors);
 }
 
 }  // namespace slotproof

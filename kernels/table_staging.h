@@ -32,20 +32,23 @@ SLOTPROOF_TEAM void stage_table(Team& team, TensorRow<TensorId::kBlockTable> row
   auto staged = staged_table(team);
   constexpr int32_t kColumnsAtOnce = Team::kWidth * kVectorSize;
   static_assert(kStagedColumns % kColumnsAtOnce == 0);
+  const int32_t tail = row.size - row.size % kVectorSize;  // where whole vectors end
   team.phase("stage table", [&](Thread t) {
-    // Every thread copies in every round, so that no address depends on a condition; behind the row it copies nothing.
+    // Every thread copies in every round, so that no address depends on a condition; behind the whole vectors it copies nothing.
     SLOTPROOF_NO_UNROLL
     for (int32_t begin = 0; begin < row.size; begin += kColumnsAtOnce) {
       const int32_t column = begin + t.index * kVectorSize;
-      const int32_t left = row.size - column;
-      team.template copy_async<kVectorSize>(t, staged, column, row, column, left < kVectorSize ? (left > 0 ? left : 0) : kVectorSize);
+      team.template copy_async<kVectorSize>(t, staged, column, row, column, column < tail);
     }
   });
   team.wait_async();
   team.phase("end table", [&](Thread t) {
-    // Of the thread that copied the column, or would have: it comes behind its copy.
-    const bool is_mine = row.size / kVectorSize % Team::kWidth == t.index;
-    if (is_mine) staged.store(t, row.size, kNone);
+    // Of the thread that copied the vector, or would have: it comes behind its copy.
+    if (tail / kVectorSize % Team::kWidth != t.index) return;
+    unrolled<kVectorSize>([&](ItemIndex e) {
+      const int32_t column = tail + e.value();
+      if (column <= row.size) staged.store(t, column, column < row.size ? team.load(t, row, column) : kNone);
+    });
   });
   team.sync();  // Any thread looks up any column.
 }

@@ -106,7 +106,7 @@ TEST_F(Program, SaysWhatIsWrongWithItsUsage) {
       {"check --level high", "high"},
       {"check --cases 1 --seconds 1", "excludes"},
       {"check --topk 5", "--bulk"},
-      {"check --bulk --backend reference", "cuda"},
+      {"check --bulk --backend reference", "host-fast"},
       {"check --bulk --level core", "--level"},
       {"replay /no/such.json", "/no/such.json"},
       {"explain /no/such.json", "/no/such.json"},
@@ -155,11 +155,14 @@ TEST_F(Program, ExplainsAnEntryRuleByRule) {
 }
 
 TEST_F(Program, MakesAndJudgesWholeBatches) {
-  const Ran ran = run("check --bulk --backend host --cases 5 --findings " + path("findings") + " --json " + path("bulk.json"));
-  EXPECT_EQ(ran.code, 0) << ran.output;
-  EXPECT_NE(ran.output.find("All rows are right"), std::string::npos) << ran.output;
-  EXPECT_EQ(json("bulk.json")["modes"]["all"]["batches"], 5);
-  EXPECT_GT(json("bulk.json")["corners"]["minus_one"], 0);
+  for (const std::string backend : {"host", "host-fast"}) {
+    const Ran ran = run("check --bulk --backend " + backend + " --cases 5 --findings " + path("findings") + " --json " + path("bulk.json"));
+    EXPECT_EQ(ran.code, 0) << ran.output;
+    EXPECT_NE(ran.output.find("All rows are right"), std::string::npos) << ran.output;
+    EXPECT_NE(ran.output.find(backend + " ran: "), std::string::npos) << ran.output;
+    EXPECT_EQ(json("bulk.json")["modes"]["all"]["batches"], 5);
+    EXPECT_GT(json("bulk.json")["corners"]["minus_one"], 0);
+  }
 }
 
 // Asked for by name or not: batches need a device, and without one this is all that is said.

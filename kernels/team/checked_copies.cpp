@@ -9,13 +9,7 @@ constexpr uint64_t kNeverWritten = 0;
 
 }  // namespace
 
-void CheckedMemory::read_vector_of_tensor(TensorId id, const void* row_data, int32_t row_size, int32_t i, int32_t count, int32_t thread) {
-  const Tensor& tensor = check_bounds(id, row_data, row_size, i, count, Access::kRead, thread);
-  if (vector_phase_of(static_cast<const int32_t*>(row_data) + i) == 0) return;
-  throw_fault(FaultKind::kMisaligned, Access::kRead, {name_of(id), tensor.last_row, i}, thread);
-}
-
-void CheckedMemory::begin_copy(SharedBlock& block, int32_t i, int32_t count, const int32_t* from, int32_t given, int32_t thread) {
+void CheckedMemory::begin_copy(SharedBlock& block, int32_t i, int32_t count, const int32_t* from, int32_t thread) {
   if (i < 0 || i >= block.size || count > block.size - i) {
     throw_fault(FaultKind::kOverrun, Access::kWrite, {block.name, -1, first_outside(i, block.size)}, thread);
   }
@@ -25,7 +19,7 @@ void CheckedMemory::begin_copy(SharedBlock& block, int32_t i, int32_t count, con
     check_write(cell, Access::kWrite, {block.name, -1, e}, thread);
     cell.write_time = kNeverWritten;
   }
-  copies_.push_back({&block, from, i, count, given, thread});
+  copies_.push_back({&block, from, i, count, thread});
 }
 
 void CheckedMemory::end_copies() {
@@ -39,7 +33,7 @@ void CheckedMemory::end_copies() {
       cell.writer = static_cast<int16_t>(copy.thread);
     }
     int32_t* target = reinterpret_cast<int32_t*>(copy.block->data.get()) + copy.i;
-    for (int32_t e = 0; e < copy.count; ++e) target[e] = e < copy.given ? copy.from[e] : 0;
+    for (int32_t e = 0; e < copy.count; ++e) target[e] = copy.from != nullptr ? copy.from[e] : 0;
   }
   copies_.clear();
 }

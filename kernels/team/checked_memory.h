@@ -101,8 +101,6 @@ class CheckedMemory {
     Tensor& tensor = check_bounds(id, row_data, row_size, i, count, Access::kRead, thread);
     if (is_output(id)) read_output(id, tensor, i, count, thread);
   }
-  // Of a vector on a 16-byte boundary, the first `count` elements.
-  void read_vector_of_tensor(TensorId id, const void* row_data, int32_t row_size, int32_t i, int32_t count, int32_t thread);
   void write_tensor(TensorId id, const void* row_data, int32_t row_size, int32_t i, int32_t count, int32_t thread);
   // An atomic add to element i of a row of counters.
   void add_to_tensor(TensorId id, const void* row_data, int32_t row_size, int32_t i, int32_t thread);
@@ -110,9 +108,9 @@ class CheckedMemory {
   SharedBlock& shared_block(const void* key, const char* name, int32_t size, std::size_t size_bytes);
   void read_shared(SharedBlock& block, int32_t i, int32_t count, std::size_t vector_bytes, int32_t thread);
   void write_shared(SharedBlock& block, int32_t i, int32_t thread);
-  // A copy of `given` words into [i, i + count), with zeros behind them, that takes effect at end_copies(); until then nobody
-  // wrote those elements. A write of one of them in between may come before or behind the copy's own, whoever makes it: a race.
-  void begin_copy(SharedBlock& block, int32_t i, int32_t count, const int32_t* from, int32_t given, int32_t thread);
+  // A copy of words, or of zeros from null, into [i, i + count) that takes effect at end_copies(); until then nobody wrote those
+  // elements. A write of one of them in between may come before or behind the copy's own, whoever makes it: a race.
+  void begin_copy(SharedBlock& block, int32_t i, int32_t count, const int32_t* from, int32_t thread);
   void end_copies();
 
   [[noreturn]] void throw_not_uniform(int32_t thread, int32_t other_thread) const;
@@ -158,7 +156,6 @@ class CheckedMemory {
     const int32_t* from;
     int32_t i;
     int32_t count;
-    int32_t given;
     int32_t thread;
   };
 

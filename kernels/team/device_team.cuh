@@ -75,10 +75,10 @@ class CtaTeam {
 
   // The multiprocessor moves the words by itself: no register waits for them.
   template <int N, TensorId Id>
-  __device__ __forceinline__ void copy_async(Thread, SharedArray<int32_t> shared, int32_t j, TensorRow<Id> row, int32_t i, int32_t n) {
+  __device__ __forceinline__ void copy_async(Thread, SharedArray<int32_t> shared, int32_t j, TensorRow<Id> row, int32_t i, bool is_given) {
     static_assert(N == 4 && !is_output(Id));
     const auto target = static_cast<uint32_t>(__cvta_generic_to_shared(shared.data_ + j));
-    const auto num_bytes = static_cast<uint32_t>(n) * static_cast<uint32_t>(sizeof(int32_t));
+    const uint32_t num_bytes = is_given ? 16 : 0;  // The rest of the 16 is filled with zeros.
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(target), "l"(row.data + i), "r"(num_bytes) : "memory");
   }
   __device__ __forceinline__ void wait_async() { asm volatile("cp.async.wait_all;" ::: "memory"); }

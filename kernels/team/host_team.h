@@ -90,10 +90,10 @@ class HostTeam {
   }
 
   template <int N, TensorId Id>
-  void copy_async(Thread t, SharedArray<int32_t> shared, int32_t j, TensorRow<Id> row, int32_t i, int32_t n) {
+  void copy_async(Thread t, SharedArray<int32_t> shared, int32_t j, TensorRow<Id> row, int32_t i, bool is_given) {
     static_assert(N == 4 && !is_output(Id));
-    if (n > 0) memory_.read_vector_of_tensor(Id, row.data, row.size, i, n, t.index);
-    memory_.begin_copy(*shared.block_, j, N, n > 0 ? row.data + i : nullptr, n, t.index);
+    if (is_given) memory_.read_tensor(Id, row.data, row.size, i, N, t.index);
+    memory_.begin_copy(*shared.block_, j, N, is_given ? row.data + i : nullptr, t.index);
   }
   void wait_async() { memory_.end_copies(); }
 

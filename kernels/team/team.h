@@ -20,9 +20,9 @@
 //     .load(t, i) .store(t, i, x)      thread     one element
 //     .template load_vector<4>(t, i)   thread     four elements from i on; 16-byte aligned
 //     .load(i)                         team       one element, read by every thread
-//   copy_async<4>(t, shared, j, row, i, n) thread starts a copy of n elements, 0 to 4, of an input's row from i on to an array's
-//                                                 four elements from j on, and of zeros to the rest of them; both sides 16-byte
-//                                                 aligned. Until wait_async() the four hold nothing, and nobody else touches them
+//   copy_async<4>(t, shared, j, row, i, b) thread starts a copy to an array's four elements from j on: where b, of those of an
+//                                                 input's row from i on, both sides 16-byte aligned; else of zeros, and i means
+//                                                 nothing. Until wait_async() the four hold nothing, and nobody else touches them
 //   wait_async()                       team       each thread's copies are its writes from here on: other threads need a
 //                                                 barrier behind it, too
 //   PerThread<Team, T> x(team)         team       a value of each thread that lives across phases, x[t]. Starts poisoned

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import results  # noqa: E402
 
 LIMIT_BYTES = 40 << 20
-PROGRAMS = ["bin/slotproof", "bin/slotproof_tests"]
+PROGRAMS = ["bin/slotproof", "bin/slotproof_tests", "bin/host_cost"]
 PLUGINS = ["faults/slotproof_host.so", "faults/tail-unwritten.so", "faults/cuda/*.so", "property_tests/example_plugins/*.so", "bench/*.so"]
 # Of the compiler and of the C library: every machine has its own.
 SYSTEM_LIBRARY = re.compile(r"^(linux-vdso|ld-linux|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\.)")
@@ -37,7 +37,7 @@ def main():
     for pattern in PROGRAMS + PLUGINS:
         sources = sorted(options.build.glob(pattern))
         if not sources:
-            raise SystemExit(f"{options.build} has no {pattern}: it was built without tests or without CUDA")
+            raise SystemExit(f"{options.build} has no {pattern}: it was built without tests, CUDA or benchmarks")
         for source in sources:
             target = options.bundle / source.relative_to(options.build)
             target.parent.mkdir(parents=True, exist_ok=True)

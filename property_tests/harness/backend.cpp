@@ -117,9 +117,10 @@ std::optional<Level> level_of(std::string_view name) {
 BackendOrReason make_backend(std::string_view name, const BackendOptions& options) {
   if (name == "reference") return make_reference_backend();
   if (name == "host") return make_host_backend();
+  if (name == "host-fast") return make_fast_host_backend();
   if (name == "cuda") return make_cuda_backend(options);
   if (name.starts_with(kPluginPrefix)) return make_plugin_backend(std::string(name.substr(kPluginPrefix.size())), options);
-  return {nullptr, "no back end is called \"" + std::string(name) + "\": there are reference, host, cuda and plugin:PATH"};
+  return {nullptr, "no back end is called \"" + std::string(name) + "\": there are reference, host, host-fast, cuda and plugin:PATH"};
 }
 
 }  // namespace slotproof::harness

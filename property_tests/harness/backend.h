@@ -15,7 +15,7 @@ const char* name_of(Level level);  // "core"
 std::optional<Level> level_of(std::string_view name);
 
 struct BackendInfo {
-  std::string name;  // "host", "plugin:PATH"
+  std::string name;  // "host", "host-fast", "plugin:PATH"
   Level level = Level::kStable;
   uint64_t capabilities = 0;  // SLOTPROOF_CAN_*
   std::string description;    // what ran, for the report: device, team widths
@@ -54,9 +54,11 @@ struct BackendOptions {
   Buffers buffers = Buffers::kGuarded;  // of CUDA memory
   bool is_in_process = false;           // plug-ins and CUDA without a worker: for debuggers and compute-sanitizer
 };
-BackendOrReason make_backend(std::string_view name, const BackendOptions& options = {});  // "reference", "host", "cuda", "plugin:PATH"
+BackendOrReason make_backend(std::string_view name, const BackendOptions& options = {});  // one of kOwnBackends, or "plugin:PATH"
+inline constexpr const char* kOwnBackends[] = {"reference", "host", "host-fast", "cuda"};
 BackendOrReason make_reference_backend();
 BackendOrReason make_host_backend();
+BackendOrReason make_fast_host_backend();
 BackendOrReason make_cuda_backend(const BackendOptions& options = {});
 BackendOrReason make_plugin_backend(const std::string& path, const BackendOptions& options = {});
 

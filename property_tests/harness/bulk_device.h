@@ -37,7 +37,8 @@ struct BulkSlotsOrReason {
 };
 BulkSlotsOrReason make_bulk_slots(int num_slots, const BulkScale& scale);
 
-// One slot in host memory, where the kernel's body runs under checked memory: for trying out, a thousand times slower.
-std::vector<std::unique_ptr<BulkSlot>> make_host_bulk_slots();
+// One slot in host memory. The kernel's body runs under checked memory there, or for speed.
+enum class HostKernel : uint8_t { kChecked, kFast };
+std::vector<std::unique_ptr<BulkSlot>> make_host_bulk_slots(HostKernel kernel = HostKernel::kChecked);
 
 }  // namespace slotproof::harness

@@ -94,4 +94,14 @@ struct HostOptions {
 // kNotSupported for another team width or negative planned_rows, kMemoryFault with phase, thread and element where the body misuses memory.
 Status remap_on_host(const RemapArgs& args, const HostOptions& options = {}) noexcept;
 
+struct FastHostOptions {
+  int32_t team_width = 0;   // threads of the body that own a row: 32, 64, 128 or 256; 0: what is fastest on a CPU
+  int32_t num_threads = 0;  // threads of the host that share the rows, at most one a row; 0: as many as the machine has and the problem is worth
+};
+
+// The same for speed, for large problems where no GPU is: the body over plain memory, nothing checked. The result is the same bit
+// for bit. Pointers are host pointers. Starts threads and joins them; where one cannot be started, the others do its work. Errors:
+// A1-A15 (nothing written), kNotSupported for another team width or a negative number of threads.
+Status remap_on_host_fast(const RemapArgs& args, const FastHostOptions& options = {}) noexcept;
+
 }  // namespace slotproof
