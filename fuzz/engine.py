@@ -15,7 +15,14 @@ from pathlib import Path
 TARGETS = ["remap", "remap_wide", "diagnosis", "dcp_laws", "flat_row_view", "arguments", "case_file", "tiling"]
 # Shares of a campaign's time: the kernels' bodies are what the campaign is for.
 WEIGHTS = {"remap": 8, "remap_wide": 3, "diagnosis": 3, "arguments": 3, "dcp_laws": 2, "case_file": 2}
-MAX_LENGTH = {"remap_wide": 8192, "case_file": 8192}
+# Bytes. Behind the end of an input every choice is the plainest, so that a wide row is no long input.
+MAX_LENGTH = {"case_file": 8192, "remap_wide": 1024}
+DEFAULT_MAX_LENGTH = 2048
+
+
+def max_length(target):
+    return MAX_LENGTH.get(target, DEFAULT_MAX_LENGTH)
+
 
 STATUS = re.compile(r"^#(\d+)\s.*?\bcov: (\d+) ft: (\d+) corp: (\d+)/\S+.*?exec/s: (\d+)", re.M)
 TALLY = re.compile(r"^slotproof: runs (\d+) compared (\d+)$", re.M)
@@ -51,7 +58,7 @@ class Slice:
         self.log = folder / "logs" / f"{target}-{number}.log"
         command = [str(binary), str(corpus)] + [str(s) for s in seeds] + [
             f"-max_total_time={max(int(seconds), 1)}", f"-artifact_prefix={self.artifacts}", "-print_final_stats=1", f"-seed={seed}",
-            f"-max_len={MAX_LENGTH.get(target, 4096)}", "-len_control=0", "-timeout=20", "-rss_limit_mb=3000", "-reload=1", "-verbosity=1"]
+            f"-max_len={max_length(target)}", "-len_control=0", "-timeout=20", "-rss_limit_mb=3000", "-reload=1", "-verbosity=1"]
         self.cpu_seconds = 0.0
         self.is_stopped = False
         with open(self.log, "wb") as log:
@@ -139,7 +146,7 @@ def merge(binary, target, sources, place, timeout_s=900):
     fresh = place.with_name(f".{place.name}-new")
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
-    code, output = call([binary, "-merge=1", f"-max_len={MAX_LENGTH.get(target, 4096)}", fresh] + list(sources), timeout_s)
+    code, output = call([binary, "-merge=1", f"-max_len={max_length(target)}", fresh] + list(sources), timeout_s)
     if code != 0:
         return f"merge of {target} ended with {code}: {output[-400:]}"
     old = place.with_name(f".{place.name}-old")

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import engine  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
-BUDGET_BYTES = 400_000
+BUDGET_BYTES = 500_000
 
 
 def minimise(binary, target, sources, committed):
@@ -22,7 +22,7 @@ def minimise(binary, target, sources, committed):
     with tempfile.TemporaryDirectory(prefix="slotproof-corpus-") as scratch:
         fresh = Path(scratch) / target
         fresh.mkdir()
-        code, output = engine.call([binary, "-set_cover_merge=1", "-use_counters=0", f"-max_len={engine.MAX_LENGTH.get(target, 4096)}", fresh] + sources, 1800)
+        code, output = engine.call([binary, "-set_cover_merge=1", "-use_counters=0", f"-max_len={engine.max_length(target)}", fresh] + sources, 1800)
         if code != 0 or not any(fresh.iterdir()):
             return f"{target}: the merge ended with {code}: {output[-400:]}"
         shutil.rmtree(committed, ignore_errors=True)
@@ -43,7 +43,7 @@ def main():
         code, output = engine.call([options.build / "bin" / "fuzz_replay", "--seeds", seeds, ROOT / "property_tests" / "vectors"], 300)
         if code != 0:
             return engine.fail(f"the vectors are no seeds: {output[-400:]}")
-        for path in [p for p in Path(seeds).rglob("*") if p.is_file() and p.stat().st_size > engine.MAX_LENGTH.get(p.parent.name, 4096)]:
+        for path in [p for p in Path(seeds).rglob("*") if p.is_file() and p.stat().st_size > engine.max_length(p.parent.name)]:
             path.unlink()  # libFuzzer would cut it, and half a case says nothing
         for target in options.targets or engine.TARGETS:
             sources = [p for p in (corpora / target, options.folder / "corpus" / target, Path(seeds) / target) if p.is_dir() and any(p.iterdir())]
