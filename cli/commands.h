@@ -29,6 +29,7 @@ using Command = std::function<int()>;
 Command add_check(CLI::App& app);
 Command add_replay(CLI::App& app);
 Command add_explain(CLI::App& app);
+Command add_promote(CLI::App& app);
 Command add_rules(CLI::App& app);
 Command add_corners(CLI::App& app);
 

@@ -60,26 +60,6 @@ std::string file_stem_of(const std::string& backend) {
   return stem;
 }
 
-const Finding& most_telling(const std::vector<Finding>& findings) {
-  using spec::Invariant;
-  const auto rank = [](const Finding& finding) {
-    if (!finding.violation) return 0;
-    switch (finding.violation->invariant) {
-      case Invariant::kStridedViewNoOverlap:
-      case Invariant::kInterleaveAlignment:
-      case Invariant::kGapRowsUntouched: return 2;
-      case Invariant::kCompactedPrefixSet:
-      case Invariant::kTailIsNone: return 3;
-      case Invariant::kValidCountExactness: return 4;
-      case Invariant::kFrame: return finding.violation->rule == spec::Rule::R13 ? 1 : 4;
-      case Invariant::kDeterminism:
-      case Invariant::kTilingInvariance: return 5;
-      default: return 1;
-    }
-  };
-  return *std::min_element(findings.begin(), findings.end(), [&](const Finding& a, const Finding& b) { return rank(a) < rank(b); });
-}
-
 Counterexample minimize(const RemapCase& failing, const Finding& wanted, const ShrinkSetting& setting) {
   Counterexample found;
   found.original = failing;

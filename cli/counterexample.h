@@ -23,9 +23,6 @@ struct Counterexample {
   std::string save_error;  // empty where the file was written
 };
 
-// The finding to go after. A wrong entry explains a wrong count, and not the other way round; what only compares runs explains least.
-const harness::Finding& most_telling(const std::vector<harness::Finding>& findings);
-
 struct ShrinkSetting {
   std::function<harness::Verdict(const harness::RemapCase&)> judge;
   std::function<bool()> should_stop;

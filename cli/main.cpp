@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
   add("check", "Draw problems, run back ends on them, check every invariant", cli::add_check);
   add("replay", "Run the cases of case files", cli::add_replay);
   add("explain", "Derive the entries of a case, rule by rule", cli::add_explain);
+  add("promote", "Make a regression of a finding: an input, a vector, a line in the index", cli::add_promote);
   add("rules", "Print the spec", cli::add_rules);
   add("corners", "Print what a run must have come across", cli::add_corners);
   try {

@@ -2,6 +2,7 @@
 #
 #   slotproof_add_fault(NAME name [ALL_KERNELS] [PATCH file] [FOLDER folder] [ENTRY file] [SOURCES file...])
 #   slotproof_add_cuda_fault(NAME name [PATCH file])   the same for the kernels on the GPU: <build>/faults/cuda/<name>.so
+#   slotproof_add_fuzz_fault(name patch)   a program slotproof_fuzz_fault_<name> with the patched sources, which the caller links
 #
 # Without a patch: the kernels as they are, as a control. ALL_KERNELS: where narrow teams do not show the fault; compiles longer. FOLDER: under <build>/faults. ENTRY: the source of the exported function,
 # kernels/host_plugin.cpp unless given. SOURCES: further sources of the kernels that it needs. Paths are relative to the project.
@@ -195,4 +196,25 @@ function(slotproof_add_cuda_fault)
   target_link_libraries(${target} PRIVATE CUDA::cudart_static)
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
   slotproof_finish_fault(${target} "${fault_NAME}" "${CMAKE_BINARY_DIR}/faults/cuda")
+endfunction()
+
+# The patched sources stand before the library of the kernels, which then is not asked for what they define.
+function(slotproof_add_fuzz_fault name patch)
+  get_target_property(sources slotproof_kernels SOURCES)
+  set(overlay "${CMAKE_CURRENT_BINARY_DIR}/overlay/${name}")
+  slotproof_add_overlay("${name}" "${patch}" "${overlay}")
+  set(own_sources ${fault_overlay_files})
+  foreach(source IN LISTS sources)
+    get_filename_component(source "${source}" ABSOLUTE BASE_DIR "${PROJECT_SOURCE_DIR}/kernels")
+    file(RELATIVE_PATH file "${PROJECT_SOURCE_DIR}" "${source}")
+    slotproof_is_affected("${file}" "${fault_patched}" is_affected)
+    if(is_affected AND NOT file IN_LIST fault_patched)
+      list(APPEND own_sources "${source}")
+    endif()
+  endforeach()
+  set(target slotproof_fuzz_fault_${name})
+  add_executable(${target} EXCLUDE_FROM_ALL ${own_sources})
+  target_include_directories(${target} BEFORE PRIVATE "${overlay}" "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/kernels/include")
+  get_target_property(options slotproof_kernels COMPILE_OPTIONS)
+  target_compile_options(${target} PRIVATE ${options} -Wno-error)  # warnings of a faulty source are no news
 endfunction()

@@ -17,6 +17,12 @@ std::string printable(std::string text) {
   return text;
 }
 
+// For a complaint: of a long text its begin, and its end, which is next to what is wrong.
+std::string shortened(const std::string& text) {
+  constexpr size_t kHead = 100, kTail = 120;
+  return text.size() <= kHead + kTail ? text : text.substr(0, kHead) + " ... " + text.substr(text.size() - kTail);
+}
+
 // Where the parser is, told by its events.
 class Position {
  public:
@@ -44,7 +50,7 @@ class Position {
         place += (place.empty() ? "" : ".") + printable(level.key);
       }
     }
-    return place;
+    return shortened(place);
   }
 
  private:
@@ -58,9 +64,11 @@ class Position {
 };
 
 // "[json.exception.parse_error.101] parse error at line 1, column 5: ..." without what only the library's author needs.
+// It quotes what was read last, however long that is.
 std::string syntax_error_of(const std::string& what) {
   const auto at = what.find("line ");
-  return "not JSON: " + printable(at == std::string::npos ? what : what.substr(at));
+  const std::string text = shortened(at == std::string::npos ? what : what.substr(at));
+  return "not JSON: " + printable(text);
 }
 
 template <class Integer>

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace slotproof::harness {
 
@@ -64,27 +65,37 @@ class PhiloxChoices {
   int num_left_ = 0;
 };
 
-// A fuzzer's bytes: each choice takes as few bytes as its bound needs, and past the end every choice is 0.
+// Where a choice was read from a fuzzer's bytes: a mutator that knows changes one choice and leaves the others what they are.
+struct ByteChoice {
+  size_t offset;
+  int width;       // bytes, little-endian
+  uint32_t bound;  // of below(); 0 for bits64()
+};
+
+// A fuzzer's bytes: each choice takes as few bytes as its bound needs, and past the end every choice is 0. Choices are noted in
+// `trace` where one is given, those past the end among them.
 class ByteChoices {
  public:
-  ByteChoices(const uint8_t* bytes, size_t size) : bytes_(bytes), size_(size) {}
+  ByteChoices(const uint8_t* bytes, size_t size, std::vector<ByteChoice>* trace = nullptr) : bytes_(bytes), size_(size), trace_(trace) {}
 
   uint32_t below(uint32_t bound) {
     const int width = bound <= 1u << 8 ? 1 : bound <= 1u << 16 ? 2 : 4;
-    return uint32_t(take(width) % bound);
+    return uint32_t(take(width, bound) % bound);
   }
-  uint64_t bits64() { return take(8); }
+  uint64_t bits64() { return take(8, 0); }
 
  private:
-  uint64_t take(int width) {
+  uint64_t take(int width, uint32_t bound) {
+    if (trace_ != nullptr) trace_->push_back({position_, width, bound});
     uint64_t value = 0;
-    for (int i = 0; i < width; ++i) value |= uint64_t{position_ < size_ ? bytes_[position_++] : uint8_t{0}} << (8 * i);
+    for (int i = 0; i < width; ++i, ++position_) value |= uint64_t{position_ < size_ ? bytes_[position_] : uint8_t{0}} << (8 * i);
     return value;
   }
 
   const uint8_t* bytes_;
   size_t size_;
   size_t position_ = 0;
+  std::vector<ByteChoice>* trace_;
 };
 
 }  // namespace slotproof::harness

@@ -47,6 +47,7 @@ class RemapDecoder : private Chooser {
     // Two warps show all that happens between warps; wider teams are only slower to execute here.
     // Of wide rows the wide teams run bodies of their own.
     case_.schedule.team_width = case_.topk() >= 1024 ? pick<int32_t>({128, 256, 128, 256, 64, 32}) : pick<int32_t>({64, 32, 64, 32, 64, 32, 128, 256});
+    if (case_.schedule.team_width > options_.max_team_width) case_.schedule.team_width = 32;
     if (case_.topk() > 0 && case_.topk() % 512 == 0 && choices_.below(4) != 0) {  // The planner has kernels for such rows.
       case_.schedule.team_width = 0;
       case_.schedule.planned_rows = pick<int32_t>({0, 32, 128, 512, 2048, 8192});

@@ -100,7 +100,7 @@ class ShapeDecoder : private Chooser {
     int32_t topk = can(SLOTPROOF_CAN_ANY_WIDTH) ? extent(9) : 128;
     if (can(SLOTPROOF_CAN_ANY_WIDTH) && one_in(12)) topk = pick<int32_t>({31, 33, 64, 100, 127, 129});
     // Wide rows cost the most and show the least: only what needs more than one tile, and the sizes in use.
-    if (can(SLOTPROOF_CAN_ANY_WIDTH) && one_in(96)) topk = pick<int32_t>({512, 2048, 2051, 2176, 1025});
+    if (can(SLOTPROOF_CAN_ANY_WIDTH) && one_in(options_.one_wide_in)) topk = pick<int32_t>({512, 2048, 2051, 2176, 1025});
     if (!can(SLOTPROOF_CAN_ANY_WIDTH) && one_in(24)) topk = pick<int32_t>({256, 512, 2048});
     shape_.topk = std::min(topk, options_.max_topk);
     if (shape_.topk > 256) shape_.num_tokens = std::min(shape_.num_tokens, 2);

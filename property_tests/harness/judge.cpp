@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <slotproof/plugin.h>
 
+#include <algorithm>
 #include <numeric>
 
 namespace slotproof::harness {
@@ -179,6 +180,26 @@ Verdict judge(Backend& backend, const RemapCase& remap_case, const JudgeOptions&
   verdict.is_exercised = report.is_exercised;
   for (spec::Violation& violation : report.violations) verdict.findings.push_back({std::move(violation), {}});
   return verdict;
+}
+
+const Finding& most_telling(const std::vector<Finding>& findings) {
+  using spec::Invariant;
+  const auto rank = [](const Finding& finding) {
+    if (!finding.violation) return 0;
+    switch (finding.violation->invariant) {
+      case Invariant::kStridedViewNoOverlap:
+      case Invariant::kInterleaveAlignment:
+      case Invariant::kGapRowsUntouched: return 2;
+      case Invariant::kCompactedPrefixSet:
+      case Invariant::kTailIsNone: return 3;
+      case Invariant::kValidCountExactness: return 4;
+      case Invariant::kFrame: return finding.violation->rule == spec::Rule::R13 ? 1 : 4;
+      case Invariant::kDeterminism:
+      case Invariant::kTilingInvariance: return 5;
+      default: return 1;
+    }
+  };
+  return *std::min_element(findings.begin(), findings.end(), [&](const Finding& a, const Finding& b) { return rank(a) < rank(b); });
 }
 
 std::string describe(const Finding& finding) {

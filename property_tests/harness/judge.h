@@ -61,6 +61,9 @@ struct JudgeOptions {
 
 Verdict judge(Backend& backend, const RemapCase& remap_case, const JudgeOptions& options = {});
 
+// The finding to go after. A wrong entry explains a wrong count, and not the other way round; what only compares runs explains least.
+const Finding& most_telling(const std::vector<Finding>& findings);
+
 // The same as text, a line a finding.
 std::string describe(const Finding& finding);
 

@@ -1,0 +1,208 @@
+// The follower of a campaign: runs the problems that the fuzzers hand on, on another back end, in batches.
+
+#include "cli/counterexample.h"
+#include "fuzz/compare.h"
+#include "fuzz/follow.h"
+#include "property_tests/harness/plugin_worker.h"
+
+#include <CLI/CLI.hpp>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+namespace slotproof::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kCallsInABatch = 256;
+constexpr int kBatchLost = 3;  // exit code: no further call of this process tells anything; the journal has the batch
+
+struct FollowOptions {
+  std::string backend;
+  fs::path pipe, journal, findings = "findings", judged;
+  std::vector<std::string> accepted;
+  bool describes = false;
+};
+
+class Follower {
+ public:
+  Follower(const FollowOptions& options, harness::Backend& backend) : options_(options), backend_(backend) {}
+
+  std::string accept() { return accepted_.parse(options_.accepted); }
+
+  // One problem by itself, in a worker that may die of it; a finding is shrunk and saved once for each name.
+  void judge_alone(const harness::RemapCase& remap_case, bool is_due) {
+    const auto judge = [&](const harness::RemapCase& c) { return harness::judge(backend_, c, {.accepted = &accepted_}); };
+    const harness::Verdict verdict = judge(remap_case);
+    if (verdict.is_accepted || (verdict.findings.empty() && !is_due)) return;
+    const std::string name = verdict.findings.empty() ? "only_in_a_batch" : std::string(harness::most_telling(verdict.findings).name());
+    const std::string id = cli::file_stem_of(options_.backend) + "-" + name;
+    const fs::path file = options_.findings / (id + ".json");
+    if (fs::exists(file)) return;
+    fs::create_directories(options_.findings);
+    if (verdict.findings.empty()) {
+      cli::save_case(file, remap_case, id, "differs from the reference as one of many launches; by itself it holds");
+    } else {
+      const cli::ShrinkSetting setting{judge, [] { return false; }, options_.findings, id};
+      cli::minimize(remap_case, harness::most_telling(verdict.findings), setting);
+    }
+    ++num_findings_;
+    fmt::print("FINDING {} {}\n", name, file.string());
+    std::fflush(stdout);
+  }
+
+  // Whether there is another batch to come; false where the device is lost.
+  bool run(std::vector<FollowedCall>& calls, DeviceBatch* batch) {
+    if (calls.empty()) return true;
+    std::vector<std::vector<int32_t>> storage(calls.size());
+    std::vector<ReferenceRun> due;
+    for (size_t i = 0; i < calls.size(); ++i) due.emplace_back(calls[i].frame, storage[i]);
+    if (batch != nullptr) {
+      if (const std::string error = batch->run(calls); !error.empty()) {
+        fmt::print("LOST {}\n", error);
+        return false;
+      }
+    }
+    for (size_t i = 0; i < calls.size(); ++i) {
+      std::optional<spec::Rule> refused;
+      bool has_failed = false;
+      if (batch != nullptr) {
+        has_failed = calls[i].code < 0 || calls[i].code > 15;
+        if (!has_failed && calls[i].code > 0) refused = spec::argument_rule_of(calls[i].code);
+      } else {
+        const harness::RunOutcome outcome = backend_.run(calls[i].frame, calls[i].remap_case.schedule);
+        has_failed = outcome.kind == harness::RunOutcome::Kind::kFault;
+        refused = outcome.refused;
+      }
+      ++num_calls_;
+      if (has_failed || !due[i].agrees(calls[i].frame, refused)) judge_alone(calls[i].remap_case, /*is_due=*/true);
+    }
+    ++num_batches_;
+    return true;
+  }
+
+  void say_how_far() const {
+    fmt::print("followed {} in {} batches, {} findings\n", num_calls_, num_batches_, num_findings_);
+    std::fflush(stdout);
+  }
+
+ private:
+  const FollowOptions& options_;
+  harness::Backend& backend_;
+  harness::AcceptedDivergences accepted_;
+  int64_t num_calls_ = 0, num_batches_ = 0, num_findings_ = 0;
+};
+
+// The problem of a message, where a back end can run it.
+std::optional<FollowedCall> call_of(const FollowHeader& header, Input input) {
+  if (header.target >= targets().size() || targets()[header.target]->remap_case == nullptr) return std::nullopt;
+  auto remap_case = targets()[header.target]->remap_case(input);
+  if (!remap_case) return std::nullopt;
+  std::optional<FollowedCall> call(std::in_place, std::move(*remap_case));
+  if (!call->remap_case.edits.empty() && !call->frame.holds_every_element()) return std::nullopt;
+  return call;
+}
+
+bool read_all(int fd, void* into, size_t num_bytes) {
+  for (size_t done = 0; done < num_bytes;) {
+    const ssize_t got = read(fd, static_cast<char*>(into) + done, num_bytes - done);
+    if (got <= 0) return false;
+    done += size_t(got);
+  }
+  return true;
+}
+
+int follow(const FollowOptions& options, Follower& follower, DeviceBatch* batch) {
+  const int fd = open(options.pipe.c_str(), O_RDWR | O_CLOEXEC);  // RDWR: the pipe does not end when a fuzzer does
+  if (fd < 0) {
+    fmt::print(stderr, "fuzz_follow: {} cannot be opened\n", options.pipe.string());
+    return 2;
+  }
+  std::vector<FollowedCall> calls;
+  std::string journal;
+  auto said = std::chrono::steady_clock::now();
+  while (true) {
+    pollfd waiting{fd, POLLIN, 0};
+    const bool has_message = poll(&waiting, 1, 200) > 0;
+    if (has_message) {
+      FollowHeader header;
+      std::vector<uint8_t> bytes;
+      if (!read_all(fd, &header, sizeof header)) return 2;
+      bytes.resize(header.size);
+      if (header.size > 0 && !read_all(fd, bytes.data(), bytes.size())) return 2;
+      if (auto call = call_of(header, bytes)) {
+        calls.push_back(std::move(*call));
+        journal.append(reinterpret_cast<const char*>(&header), sizeof header);
+        journal.append(bytes.begin(), bytes.end());
+      }
+    }
+    if (calls.size() < kCallsInABatch && has_message) continue;
+    if (!calls.empty()) std::ofstream(options.journal, std::ios::binary) << journal;
+    if (!follower.run(calls, batch)) return kBatchLost;
+    calls.clear();
+    journal.clear();
+    if (std::chrono::steady_clock::now() - said < std::chrono::seconds(1)) continue;
+    said = std::chrono::steady_clock::now();
+    follower.say_how_far();
+  }
+}
+
+// The calls of a batch that was lost, one by one.
+int judge_journal(const FollowOptions& options, Follower& follower) {
+  std::ifstream stream(options.judged, std::ios::binary);
+  FollowHeader header;
+  while (stream.read(reinterpret_cast<char*>(&header), sizeof header)) {
+    std::vector<uint8_t> bytes(header.size);
+    if (!stream.read(reinterpret_cast<char*>(bytes.data()), header.size) && header.size > 0) break;
+    if (const auto call = call_of(header, bytes)) follower.judge_alone(call->remap_case, /*is_due=*/false);
+  }
+  return 0;
+}
+
+int run_follow(const FollowOptions& options) {
+  auto [backend, reason] = harness::make_backend(options.backend);
+  if (backend == nullptr) {
+    fmt::print(stderr, "fuzz_follow: back end {}: {}\n", options.backend, reason);
+    return 2;
+  }
+  if (options.describes) {
+    fmt::print("{} {:#x} {}\n", harness::name_of(backend->info().level), backend->info().capabilities, backend->info().description);
+    return 0;
+  }
+  Follower follower(options, *backend);
+  if (const std::string error = follower.accept(); !error.empty()) {
+    fmt::print(stderr, "fuzz_follow: {}\n", error);
+    return 2;
+  }
+  if (!options.judged.empty()) return judge_journal(options, follower);
+  const auto [batch, no_batch] = make_device_batch(options.backend);
+  fmt::print("{}: {}\n", options.backend, batch ? "many launches a synchronisation" : "call by call: " + no_batch);
+  std::fflush(stdout);
+  return follow(options, follower, batch.get());
+}
+
+}  // namespace
+}  // namespace slotproof::fuzz
+
+int main(int argc, char** argv) {
+  slotproof::harness::run_as_plugin_worker_if_asked(argc, argv);
+  slotproof::fuzz::FollowOptions options;
+  CLI::App app("Runs the problems that fuzzers hand on, on another back end", "fuzz_follow");
+  app.add_option("--backend", options.backend, "cuda or plugin:PATH")->required();
+  app.add_flag("--describe", options.describes, "Print level, capabilities and description of the back end");
+  app.add_option("--pipe", options.pipe, "The named pipe to read from, for ever");
+  app.add_option("--journal", options.journal, "Where the batch that runs is noted");
+  app.add_option("--judge", options.judged, "A journal whose calls are to be judged one by one");
+  app.add_option("--findings", options.findings, "Folder for counterexamples");
+  app.add_option("--accept", options.accepted, "Divergences of the seed that count as right: D3, ...")->delimiter(',');
+  CLI11_PARSE(app, argc, argv);
+  return slotproof::fuzz::run_follow(options);
+}
