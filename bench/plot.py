@@ -146,7 +146,7 @@ def factors(plt, report, theme, _):
 
 def digests(source):
     """What a picture is drawn from; bench/plot_test.py compares it."""
-    return ", ".join(f"{path.name} sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}" for path in (source, Path(__file__)))
+    return ", ".join(f"{path.name} sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}" for path in (source, Path(__file__), Path(__file__).parent / "floor.py"))
 
 
 def drawn_by():

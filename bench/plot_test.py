@@ -44,17 +44,18 @@ class Plots(unittest.TestCase):
         self.assertEqual(drawn, set(plot.RESULTS.glob("*.svg")))
 
     def test_floor_is_the_copy_where_nobody_reads_all_of_the_table_rows(self):
-        self.assertEqual(plot.floor_of(point()), 4.0)
-        self.assertEqual(plot.floor_of(point(columns=16384)), 4.0)
-        self.assertEqual(plot.floor_of(point(columns=16385)), 2.0)
-        self.assertEqual(plot.floor_of(point(columns=16384, size=2)), 2.0)
-        alone = point()
+        self.assertEqual(plot.floor_of(point(tokens=512)), 4.0)
+        self.assertEqual(plot.floor_of(point(tokens=511)), 2.0)
+        self.assertEqual(plot.floor_of(point(tokens=512, columns=16384)), 4.0)
+        self.assertEqual(plot.floor_of(point(tokens=512, columns=16385)), 2.0)
+        self.assertEqual(plot.floor_of(point(tokens=512, columns=16384, size=2)), 2.0)
+        alone = point(tokens=512)
         del alone["times"]["gather"]
         self.assertEqual(plot.floor_of(alone), 2.0)
 
     def test_series_are_of_one_mode_at_the_centre(self):
         report = {"points": [point(tokens=1), point(), point(mode="count"), point("K", topk=512)]}
-        self.assertEqual(plot.series_of(report, "plain")["slotproof"], [(1, 6.0, 4.0), (128, 6.0, 4.0)])
+        self.assertEqual(plot.series_of(report, "plain")["slotproof"], [(1, 6.0, 2.0), (128, 6.0, 2.0)])
 
     def test_every_factor_is_a_line_of_its_own(self):
         changed = [point("K", topk=512), point("K", mode="dcp", topk=512, size=4), point("block", tokens=8192, block=1), point("stride", stride=80),
@@ -64,7 +65,7 @@ class Plots(unittest.TestCase):
         self.assertEqual(tokens, [128, 8192])
         self.assertEqual(list(rows), ["centre", "K = 512", "block 1", "stride 80", "N = 3, I = 16", "sorted positions", "one input set (hot)", "8 requests",
                                       "compacted, no ranks", "new factor"])
-        self.assertEqual(rows["centre"], {(128, "plain"): {"slotproof": 1.5, "triton": 2.0}, (8192, "dcp"): {"slotproof": 1.5, "triton": 2.0}})
+        self.assertEqual(rows["centre"], {(128, "plain"): {"slotproof": 3.0, "triton": 4.0}, (8192, "dcp"): {"slotproof": 1.5, "triton": 2.0}})
         self.assertEqual(list(rows["K = 512"]), [(128, "plain"), (128, "dcp")])
         self.assertEqual(list(rows["compacted, no ranks"]), [(128, "compact")])
 

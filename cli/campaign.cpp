@@ -1,5 +1,7 @@
 #include "cli/campaign.h"
 
+#include "property_tests/harness/laws.h"
+
 #include <fmt/format.h>
 #include <slotproof/plugin.h>
 
@@ -15,6 +17,12 @@ using harness::Finding;
 using harness::RemapCase;
 using harness::Verdict;
 
+// What an invariant finds can be explained entry by entry, so the first cases are for the invariants alone.
+constexpr uint64_t kFirstLawCase = 100;
+// A back end that failed is put to each law so often, and so long, to say which of them it breaks.
+constexpr uint64_t kLawCasesAfterFailure = 100;
+constexpr double kLawSecondsAfterFailure = 2;
+
 class Campaign {
  public:
   Campaign(const CampaignOptions& options, std::vector<std::unique_ptr<Backend>>& backends,
@@ -24,6 +32,7 @@ class Campaign {
     std::filesystem::create_directories(options.findings, ignored);
     report_.seed = options.seed;
     report_.requires_coverage = options.requires_coverage;
+    report_.requires_corners = options.requires_corners;
     report_.first_case = report_.next_case = options.first_case;
     for (const auto& backend : backends) {
       BackendTally tally;
@@ -39,6 +48,7 @@ class Campaign {
     while (!is_through()) {
       for (size_t i = 0; i < backends_.size(); ++i) {
         if (!report_.backends[i].counterexample) check_drawn_case(*backends_[i], report_.backends[i]);
+        if (!report_.backends[i].counterexample && report_.next_case >= kFirstLawCase) check_law_in_turn(*backends_[i], report_.backends[i]);
       }
       ++report_.next_case;
       if (meter_.is_due()) tell("checking");
@@ -70,9 +80,58 @@ class Campaign {
     return harness::judge(backend, remap_case, {options_.seed, true, &options_.accepted});
   }
 
+  harness::DecoderOptions decoder_options_of(const Backend& backend) const {
+    return {options_.level.value_or(backend.info().level), backend.info().capabilities};
+  }
+
   void check_drawn_case(Backend& backend, BackendTally& tally) {
-    const harness::DecoderOptions decoder{options_.level.value_or(backend.info().level), backend.info().capabilities};
-    check_case(backend, tally, harness::draw_remap(options_.seed, report_.next_case, decoder), fmt::format("case {}", report_.next_case));
+    check_case(backend, tally, harness::draw_remap(options_.seed, report_.next_case, decoder_options_of(backend)), fmt::format("case {}", report_.next_case));
+  }
+
+  // Each case number has a law, and a problem that is drawn for it.
+  void check_law_in_turn(Backend& backend, BackendTally& tally) {
+    const auto law = spec::Law(report_.next_case % spec::kNumLaws);
+    const RemapCase remap_case = case_for_law(backend, law, report_.next_case);
+    const std::string name = fmt::format("case {} law {}", report_.next_case, spec::id_of(law));
+    const harness::LawVerdict verdict = check_law(backend, tally, law, remap_case, name);
+    if (verdict.findings.empty()) return;
+    const auto judge_by_law = [&, law](const RemapCase& candidate) {
+      Verdict found;
+      found.findings = harness::check_law(law, backend, candidate, &options_.accepted).findings;
+      return found;
+    };
+    tally.counterexample = minimize(tally, remap_case, name, verdict.findings.front(), judge_by_law);
+    name_broken_laws(backend, tally);
+  }
+
+  RemapCase case_for_law(const Backend& backend, spec::Law law, uint64_t index) const {
+    return harness::draw_for_law(law, options_.seed, index, decoder_options_of(backend), backend.info());
+  }
+
+  harness::LawVerdict check_law(Backend& backend, BackendTally& tally, spec::Law law, const RemapCase& remap_case, const std::string& name) {
+    if (!harness::is_applicable(law, backend.info())) return {};
+    if (backend.may_crash()) save_case_in_flight(remap_case, tally.name, name);
+    const auto begin = Clock::now();
+    harness::LawVerdict verdict = harness::check_law(law, backend, remap_case, &options_.accepted);
+    tally.seconds += seconds_since(begin);
+    tally.num_indices += verdict.num_indices;
+    InvariantTally& of_law = tally.laws[size_t(law)];
+    of_law.num_exercised += verdict.is_exercised;
+    for (const Finding& finding : verdict.findings) ++(finding.breach ? of_law : tally.no_fault).num_failures;
+    return verdict;
+  }
+
+  // What a fault does is told by the laws that it breaks: each gets cases until it is broken.
+  void name_broken_laws(Backend& backend, BackendTally& tally) {
+    const auto begin = Clock::now();
+    for (uint64_t index = 0; index < kLawCasesAfterFailure; ++index) {
+      for (const spec::LawText& text : spec::laws()) {
+        if (tally.laws[size_t(text.law)].num_failures > 0) continue;
+        if (should_stop_() || seconds_since(begin) > kLawSecondsAfterFailure) return;
+        if (meter_.is_due()) tell(fmt::format("{}: looking for the laws that it breaks", tally.name));
+        check_law(backend, tally, text.law, case_for_law(backend, text.law, index), fmt::format("case {} law {}", index, text.id));
+      }
+    }
   }
 
   void check_every_path() {
@@ -109,14 +168,17 @@ class Campaign {
       else ++tally.no_fault.num_failures;
     }
     for (size_t i = 0; i < spec::kNumInvariants; ++i) tally.invariants[i].num_failures += has_failed[i];
-    tally.counterexample = minimize(backend, tally, remap_case, name, most_telling(verdict.findings));
+    const auto judge_again = [&](const RemapCase& candidate) { return judge(backend, candidate); };
+    tally.counterexample = minimize(tally, remap_case, name, most_telling(verdict.findings), judge_again);
+    name_broken_laws(backend, tally);
   }
 
-  Counterexample minimize(Backend& backend, const BackendTally& tally, const RemapCase& failing, const std::string& name, const Finding& wanted) {
+  Counterexample minimize(const BackendTally& tally, const RemapCase& failing, const std::string& name, const Finding& wanted,
+                          const std::function<Verdict(const RemapCase&)>& judge_again) {
     ShrinkSetting setting;
     setting.judge = [&](const RemapCase& candidate) {
       if (meter_.is_due()) tell(fmt::format("{}: shrinking a counterexample", tally.name));
-      return judge(backend, candidate);
+      return judge_again(candidate);
     };
     setting.should_stop = should_stop_;
     setting.folder = options_.findings;
@@ -156,6 +218,10 @@ class Campaign {
 
 bool CampaignReport::holds() const {
   return std::none_of(backends.begin(), backends.end(), [](const BackendTally& tally) { return tally.counterexample.has_value(); });
+}
+
+bool CampaignReport::has_every_corner() const {
+  return std::none_of(corners.begin(), corners.end(), [](int64_t num_cases) { return num_cases == 0; });
 }
 
 bool CampaignReport::is_covered() const {

@@ -6,6 +6,7 @@
 #include "property_tests/harness/backend.h"
 #include "property_tests/harness/decoder.h"
 #include "property_tests/harness/judge.h"
+#include "spec/laws.h"
 
 #include <filesystem>
 #include <functional>
@@ -26,6 +27,7 @@ struct CampaignOptions {
   std::filesystem::path findings = "findings";
   bool has_every_path = false;     // a case for each path of our kernels comes first, whatever the cases or the seconds
   bool requires_coverage = false;  // for the report
+  bool requires_corners = false;   // for the report
 };
 
 struct InvariantTally {
@@ -43,6 +45,7 @@ struct BackendTally {
   double seconds = 0;        // in the back end and the checks
   std::array<InvariantTally, spec::kNumInvariants> invariants{};
   InvariantTally no_fault;
+  std::array<InvariantTally, spec::kNumLaws> laws{};  // cases of their own: drawn, and changed to meet the law's premise
   std::optional<Counterexample> counterexample;
   std::optional<harness::KernelPathTally> kernel_paths;  // of a back end that runs our kernels
 };
@@ -55,10 +58,12 @@ struct CampaignReport {
   bool is_interrupted = false;
   std::string save_error;  // of the first case that could not be saved before it was run
   bool requires_coverage = false;
+  bool requires_corners = false;
   std::vector<BackendTally> backends;
   std::array<int64_t, harness::kNumCorners> corners{};  // compared cases that reached each
 
   bool holds() const;
+  bool has_every_corner() const;
   bool is_covered() const;  // every back end that runs our kernels launched each of their paths, and there is such a back end
 };
 

@@ -45,7 +45,7 @@ std::string text_of(const harness::RemapCase& c) {
   add(text, "block_size", c.block_size);
   if (c.block_stride_rows != c.block_size) add(text, "block_stride_rows", c.block_stride_rows);
   if (c.num_blocks) add(text, "num_blocks", *c.num_blocks);
-  if (c.dcp.size != 1) add(text, "dcp", fmt::format("size {}, rank {}, interleave {}", c.dcp.size, c.dcp.rank, c.dcp.interleave));
+  if (c.dcp.size != 1 || c.dcp.interleave != 1) add(text, "dcp", fmt::format("size {}, rank {}, interleave {}", c.dcp.size, c.dcp.rank, c.dcp.interleave));
   if (c.prefill) {
     add(text, "prefill_request_id", text_of(c.prefill->request_ids));
     add(text, "workspace_starts", text_of(c.prefill->workspace_starts));

@@ -33,7 +33,7 @@ struct CheckOptions {
   uint64_t first_case = 0;
   std::string json, junit;
   std::string findings = "findings";
-  bool has_exact_buffers = false, is_in_process = false, has_every_path = false, requires_coverage = false;
+  bool has_exact_buffers = false, is_in_process = false, has_every_path = false, requires_coverage = false, requires_corners = false;
   bool is_bulk = false;
   int32_t topk = 0;
 };
@@ -140,8 +140,8 @@ std::string bulk_usage_error_of(const CheckOptions& options) {
     return "--bulk runs on one back end, cuda (the default), host-fast or host";
   }
   if (!options.faults.empty() || !options.level.empty() || !options.accepted.empty() || !options.junit.empty() || options.has_exact_buffers ||
-      options.is_in_process || options.has_every_path || options.requires_coverage) {
-    return "--bulk goes with none of --fault, --level, --accept, --junit, --exact-buffers, --in-process, --every-path and --require-coverage";
+      options.is_in_process || options.has_every_path || options.requires_coverage || options.requires_corners) {
+    return "--bulk goes with none of --fault, --level, --accept, --junit, --exact-buffers, --in-process, --every-path, --require-coverage and --require-corners";
   }
   return {};
 }
@@ -188,6 +188,7 @@ int run_check(const CheckOptions& options) {
   campaign.findings = options.findings;
   campaign.has_every_path = options.has_every_path;
   campaign.requires_coverage = options.requires_coverage;
+  campaign.requires_corners = options.requires_corners;
   if (!options.num_cases && !options.seconds) campaign.num_cases = kDefaultCases;
   if (!options.level.empty()) campaign.level = harness::level_of(options.level);
   if (const std::string error = campaign.accepted.parse(options.accepted); !error.empty()) return usage_error(error);
@@ -208,6 +209,7 @@ int run_check(const CheckOptions& options) {
   if (!report.holds()) return kCounterexample;
   if (report.is_interrupted) return kInterrupted;
   if (options.requires_coverage && !report.is_covered()) return kCounterexample;
+  if (options.requires_corners && !report.has_every_corner()) return kCounterexample;
   return is_written ? kAllHolds : kWrongUsage;
 }
 
@@ -231,6 +233,7 @@ Command add_check(CLI::App& app) {
   app.add_flag("--exact-buffers", options->has_exact_buffers, kExactBuffersHelp);
   app.add_flag("--in-process", options->is_in_process, kInProcessHelp);
   app.add_flag("--every-path", options->has_every_path, "Begin with a case for each path that the launcher of our kernels can pick");
+  app.add_flag("--require-corners", options->requires_corners, "Fail where a corner was not reached (slotproof corners lists them)");
   app.add_flag("--require-coverage", options->requires_coverage, "Fail where such a path was never launched");
   return [options] { return run_check(*options); };
 }

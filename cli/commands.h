@@ -31,5 +31,6 @@ Command add_replay(CLI::App& app);
 Command add_explain(CLI::App& app);
 Command add_promote(CLI::App& app);
 Command add_rules(CLI::App& app);
+Command add_corners(CLI::App& app);
 
 }  // namespace slotproof::cli

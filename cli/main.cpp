@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
   add("explain", "Derive the entries of a case, rule by rule", cli::add_explain);
   add("promote", "Make a regression of a finding: an input, a vector, a line in the index", cli::add_promote);
   add("rules", "Print the spec", cli::add_rules);
+  add("corners", "Print what a run must have come across", cli::add_corners);
   try {
     app.parse(argc, argv);
     for (const auto& [sub, run] : commands) {

@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 #include "property_tests/harness/backend.h"
 #include "property_tests/harness/case_file.h"
+#include "property_tests/harness/laws.h"
 #include "property_tests/harness/replay.h"
 
 #include <CLI/CLI.hpp>
@@ -15,12 +16,23 @@ struct ReplayOptions {
   std::vector<std::string> files;
   std::vector<std::string> backends;
   std::string case_id;
-  bool has_exact_buffers = false, is_in_process = false;
+  bool has_exact_buffers = false, is_in_process = false, has_laws = false;
 };
 
 struct Tally {
   int holds = 0, fails = 0, not_applicable = 0;
 };
+
+// The first law that does not hold on a case that otherwise does, as text; empty where all hold.
+std::string broken_law_of(harness::Backend& backend, const harness::Case& value) {
+  const auto* remap_case = std::get_if<harness::RemapCase>(&value.problem);
+  if (remap_case == nullptr) return {};
+  for (const spec::LawText& law : spec::laws()) {
+    const harness::LawVerdict verdict = harness::check_law(law.law, backend, *remap_case);
+    if (!verdict.findings.empty()) return describe(verdict.findings.front());
+  }
+  return {};
+}
 
 int run_replay(const ReplayOptions& options) {
   std::vector<std::unique_ptr<harness::Backend>> backends;
@@ -59,7 +71,11 @@ int run_replay(const ReplayOptions& options) {
     for (const auto& [path, file] : files) {
       for (const harness::Case& value : file.cases) {
         if (!options.case_id.empty() && value.id != options.case_id) continue;
-        const harness::Replayed replayed = harness::replay(*backend, value);
+        harness::Replayed replayed = harness::replay(*backend, value);
+        if (options.has_laws && replayed.result == harness::Replayed::Result::kHolds) {
+          replayed.why = broken_law_of(*backend, value);
+          if (!replayed.why.empty()) replayed.result = harness::Replayed::Result::kFails;
+        }
         tally.holds += replayed.result == harness::Replayed::Result::kHolds;
         tally.not_applicable += replayed.result == harness::Replayed::Result::kNotApplicable;
         if (replayed.result != harness::Replayed::Result::kFails) continue;
@@ -80,6 +96,7 @@ Command add_replay(CLI::App& app) {
   app.add_option("FILE", options->files, "Case files")->required();
   app.add_option("--backend", options->backends, "reference, host, host-fast, cuda or plugin:PATH; default: all that are present");
   app.add_option("--case", options->case_id, "Only the case of this id");
+  app.add_flag("--laws", options->has_laws, "Check every law on each case, too");
   app.add_flag("--exact-buffers", options->has_exact_buffers, kExactBuffersHelp);
   app.add_flag("--in-process", options->is_in_process, kInProcessHelp);
   return [options] { return run_replay(*options); };

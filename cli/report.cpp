@@ -123,7 +123,12 @@ std::string table_of(const CampaignReport& report, const std::vector<AbsentBacke
     line(invariant.name, [&](const BackendTally& tally) { return tally.invariants[size_t(invariant.invariant)]; });
   }
   line("no_fault", [](const BackendTally& tally) { return tally.no_fault; });
-  text += "(cases that exercised each invariant; no_fault: no crash, hang, misused memory or device error)\n\n" + corner_lines(report.corners, harness::CornerSet().set(), "cases that had each", report.holds()) + "\n";
+  text += "(cases that exercised each invariant; no_fault: no crash, hang, misused memory or device error)\n\n";
+  text += fmt::format("{:<26}\n", "law");
+  for (const spec::LawText& law : spec::laws()) {
+    line(fmt::format("{} {}", law.id, law.title), [&](const BackendTally& tally) { return tally.laws[size_t(law.law)]; });
+  }
+  text += "(cases drawn for each law; a back end that failed is put to all of them)\n\n" + corner_lines(report.corners, harness::CornerSet().set(), "cases that had each", report.holds() || report.requires_corners) + "\n";
   for (const BackendTally& tally : report.backends) {
     text += fmt::format("{} ran: {}; level {}; {} cases, {} indices, {} indices/s{}\n", short_name_of(tally), tally.description, tally.level, grouped(tally.num_cases),
                         grouped(tally.num_indices), rate_of(tally),
@@ -135,10 +140,20 @@ std::string table_of(const CampaignReport& report, const std::vector<AbsentBacke
     if (tally.kernel_paths && (tally.name == "cuda" || report.requires_coverage)) text += "\n" + path_grid_of(tally);
   }
   if (report.requires_coverage) text += "\n" + coverage_lines(report);
+  if (report.requires_corners) text += fmt::format("\n{}\n", report.has_every_corner() ? "Every corner was reached" : "CORNERS WERE NOT REACHED: see above");
   text += fmt::format("\n{}: seed {}, cases {} to {}, {:.1f} s{}\n", verdict_of(report), report.seed, report.first_case,
                       report.next_case == report.first_case ? report.first_case : report.next_case - 1, report.seconds,
                       report.is_interrupted ? fmt::format("; interrupted, go on with --seed {} --first-case {}", report.seed, report.next_case) : "");
   return text;
+}
+
+// "P1 partition, M3 blocks"
+std::string broken_laws_of(const BackendTally& tally) {
+  std::string names;
+  for (const spec::LawText& law : spec::laws()) {
+    if (tally.laws[size_t(law.law)].num_failures > 0) names += fmt::format("{}{} {}", names.empty() ? "" : ", ", law.id, law.title);
+  }
+  return names;
 }
 
 std::string text_of(const Counterexample& found, const BackendTally& backend) {
@@ -153,13 +168,19 @@ std::string text_of(const Counterexample& found, const BackendTally& backend) {
     const spec::RuleText& rule = spec::text_of(v.rule);
     text += fmt::format("  {:<20} {}\n  {:<20} {}\n  {:<20} {}\n  {:<20} {}, {}: {}\n  {:<20} {}\n", "at", v.place, "expected", v.expected, "got", v.got, "rule",
                         rule.id, rule.title, rule.statement, "why it matters", rule.reason);
+  } else if (finding.breach) {
+    const harness::LawBreach& b = *finding.breach;
+    const spec::LawText& law = spec::text_of(b.law);
+    text += fmt::format("  {:<20} {}\n  {:<20} {}\n  {:<20} {}\n  {:<20} {}, {}: {}\n", "at", b.place, "expected", b.expected, "got", b.got, "law", law.id, law.title, law.statement);
+    if (!law.premise.empty()) text += fmt::format("  {:<20} {}\n", "premise", law.premise);
   } else {
     text += fmt::format("  {:<20} {}\n", "the run failed", finding.fault);
   }
+  if (const std::string broken = broken_laws_of(backend); !broken.empty()) text += fmt::format("  {:<20} {}\n", "laws broken", broken);
   text += fmt::format("  {:<20} {}, {} simplifications in {} tries, {:.1f} s\n", "found", found.case_name, found.num_steps, found.num_tries, found.seconds);
   const std::string id = found.file.stem().string();
   if (!found.save_error.empty()) return text + fmt::format("  NOT SAVED: {}\n", found.save_error);
-  text += fmt::format("  {:<20} {} replay {} --case {} --backend {}\n", "replay", program(), found.file.string(), id, backend.name);
+  text += fmt::format("  {:<20} {} replay {} --case {} --backend {}{}\n", "replay", program(), found.file.string(), id, backend.name, finding.breach ? " --laws" : "");
   if (finding.violation && finding.violation->row >= 0) {
     // A column of a compacted output is no column of the input: there the whole row is explained.
     const bool is_compacted = found.shrunk.placement == spec::Placement::kCompacted;
@@ -185,6 +206,10 @@ std::string json_of(const CampaignReport& report, const std::vector<AbsentBacken
     for (const spec::InvariantText& invariant : spec::invariants()) {
       const InvariantTally& t = tally.invariants[size_t(invariant.invariant)];
       backend["invariants"][std::string(invariant.name)] = {{"exercised", t.num_exercised}, {"failures", t.num_failures}};
+    }
+    for (const spec::LawText& law : spec::laws()) {
+      const InvariantTally& t = tally.laws[size_t(law.law)];
+      backend["laws"][std::string(law.id)] = {{"exercised", t.num_exercised}, {"failures", t.num_failures}};
     }
     backend["invariants"]["no_fault"] = {{"exercised", tally.no_fault.num_exercised}, {"failures", tally.no_fault.num_failures}};
     if (tally.counterexample) {
@@ -221,6 +246,7 @@ std::string junit_of(const CampaignReport& report, const std::vector<AbsentBacke
   };
   for (const BackendTally& tally : report.backends) {
     for (const spec::InvariantText& invariant : spec::invariants()) add(tally.name, invariant.name, tally.invariants[size_t(invariant.invariant)], tally.counterexample);
+    for (const spec::LawText& law : spec::laws()) add(tally.name, law.id, tally.laws[size_t(law.law)], tally.counterexample);
     add(tally.name, "no_fault", tally.no_fault, tally.counterexample);
   }
   for (const AbsentBackend& backend : absent) {

@@ -25,7 +25,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
     RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT code EQUAL 0)
     file(REMOVE_RECURSE "${OVERLAY}")  # No later build takes a half-made one for whole.
-    message(FATAL_ERROR "The planted fault ${PATCH} does not apply to the kernels any more; make it anew:\n${output}")
+    message(FATAL_ERROR "The planted fault ${PATCH} does not apply any more; make it anew:\n${output}")
   endif()
   return()
 endif()
@@ -68,13 +68,15 @@ function(slotproof_set_fault_options target)
     CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON)
 endfunction()
 
-# Copies what the patch changes into the overlay when it is built. Sets fault_patched, relative to the project, and
-# fault_overlay_files for the caller.
+# Copies what the patch changes into the overlay when it is built, and further files as they are. Sets fault_patched, relative to the
+# project, and fault_overlay_files for the caller.
 function(slotproof_add_overlay name patch overlay)
   get_filename_component(patch "${patch}" ABSOLUTE)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${patch}")
   file(STRINGS "${patch}" headers REGEX "^\\+\\+\\+ b/")
   list(TRANSFORM headers REPLACE "^\\+\\+\\+ b/([^\t]*).*$" "\\1" OUTPUT_VARIABLE patched)
+  list(APPEND patched ${ARGN})
+  list(REMOVE_DUPLICATES patched)
   list(TRANSFORM patched PREPEND "${overlay}/" OUTPUT_VARIABLE overlay_files)
   list(TRANSFORM patched PREPEND "${PROJECT_SOURCE_DIR}/" OUTPUT_VARIABLE original_files)
   string(REPLACE ";" "," joined "${patched}")

@@ -75,6 +75,8 @@ TEST_F(Program, ChecksOurBackEndsAndReportsThem) {
   for (const auto& backend : report["backends"]) {
     EXPECT_GT(backend["cases"], 390) << backend["name"];  // an edited call that leaves its own memory is not run
     for (const auto& [name, tally] : backend["invariants"].items()) EXPECT_GT(tally["exercised"], 0) << backend["name"] << " " << name;
+    EXPECT_EQ(backend["laws"].size(), 13u);
+    for (const auto& [name, tally] : backend["laws"].items()) EXPECT_GT(tally["exercised"], 0) << backend["name"] << " " << name;
   }
   std::ifstream junit(path("report.xml"));
   const std::string xml(std::istreambuf_iterator<char>(junit), {});
@@ -119,17 +121,47 @@ TEST_F(Program, SaysWhatIsWrongWithItsUsage) {
   }
 }
 
+// A problem to whose answer no invariant objects may still break a law: its counterexample is replayed with --laws.
+TEST_F(Program, ReplaysACounterexampleOfALaw) {
+  const std::string replay = "replay " + path("law.json"), plugin = " --backend plugin:" + (fault_dir() / "interleave-ignored.so").string();
+  std::ofstream(path("law.json")) << R"({"format": "slotproof-cases", "version": 1, "cases": [{"id": "law", "op": "remap", "problem": {"req_id": [0],
+    "block_table": [[0]], "token_indices": [[0, 0]], "block_size": 2, "block_stride_rows": 2, "compact": false, "dcp": {"size": 2, "rank": 0, "interleave": 2}}}]})";
+  EXPECT_EQ(run(replay + plugin).code, 0);
+  EXPECT_EQ(run(replay + " --laws --backend reference --backend host").code, 0);
+  const Ran ran = run(replay + " --laws" + plugin);
+  EXPECT_EQ(ran.code, 1) << ran.output;
+  EXPECT_NE(ran.output.find("law P3 (alignment)"), std::string::npos) << ran.output;
+}
+
 TEST_F(Program, PrintsTheRules) {
   EXPECT_NE(run("rules R8").output.find("base * L + local % S"), std::string::npos);
+  EXPECT_NE(run("rules M3").output.find("Premise: A permutation of blocks"), std::string::npos);
   const Ran all = run("rules");
-  for (const char* id : {"R1 ", "R12u", "V5", "VA6", "P4", "G6", "A15"}) EXPECT_NE(all.output.find(id), std::string::npos) << id;
+  for (const char* id : {"R1 ", "R12u", "V5", "VA6", "P4", "G6", "A15", "M9"}) EXPECT_NE(all.output.find(id), std::string::npos) << id;
   std::stringstream page;
   page << std::ifstream(SLOTPROOF_SOURCE_DIR "/docs/spec.md").rdbuf();
   EXPECT_EQ(page.str(), run("rules --markdown").output) << "docs/spec.md is not what `slotproof rules --markdown` prints";
 }
 
-TEST_F(Program, ReplaysTheCommittedVectors) {
-  const Ran ran = run("replay " + vectors("*.json"));
+TEST_F(Program, PrintsTheCorners) {
+  EXPECT_NE(run("corners column_beyond").output.find("rules R6, P4; public reports: bounds B06 B11, sentinel S01"), std::string::npos);
+  EXPECT_EQ(run("corners no_such").code, 2);
+  std::stringstream page;
+  page << std::ifstream(source_dir() / "docs/corners.md").rdbuf();
+  EXPECT_EQ(page.str(), run("corners --markdown").output) << "docs/corners.md is not what `slotproof corners --markdown` prints";
+}
+
+TEST_F(Program, FailsWhereACornerIsRequiredAndNotReached) {
+  const std::string options = " --backend reference --require-corners --findings " + path("findings");
+  const Ran enough = run("check --cases 4000" + options), few = run("check --cases 20" + options);
+  EXPECT_EQ(enough.code, 0) << enough.output;
+  EXPECT_NE(enough.output.find("Every corner was reached"), std::string::npos) << enough.output;
+  EXPECT_EQ(few.code, 1) << few.output;
+  EXPECT_NE(few.output.find("CORNERS WERE NOT REACHED"), std::string::npos) << few.output;
+}
+
+TEST_F(Program, ReplaysTheCommittedVectorsWithTheLawsOfEach) {
+  const Ran ran = run("replay --laws " + vectors("*.json"));
   EXPECT_EQ(ran.code, 0) << ran.output;
   EXPECT_NE(ran.output.find("reference: "), std::string::npos);
   EXPECT_NE(ran.output.find("host: "), std::string::npos);
@@ -174,6 +206,17 @@ TEST_F(Program, SaysInOneLineThatABulkRunHasNoDevice) {
   EXPECT_EQ(std::count(ran.output.begin(), ran.output.end(), '\n'), 1) << ran.output;
 }
 
+nlohmann::json fault_list() { return nlohmann::json::parse(std::ifstream(source_dir() / "property_tests/faults/faults.json")); }
+
+// The laws that faults.json says a fault breaks.
+std::vector<std::string> laws_broken_by(const std::string& name) {
+  const auto list = fault_list();
+  for (const auto& fault : list["faults"]) {
+    if (fault["name"] == name) return fault.value("laws", std::vector<std::string>());
+  }
+  return {};
+}
+
 class Faults : public Program, public testing::WithParamInterface<std::string> {};
 
 TEST_P(Faults, AreFoundShrunkAndReplayed) {
@@ -185,6 +228,8 @@ TEST_P(Faults, AreFoundShrunkAndReplayed) {
   const auto found = json("report.json")["backends"][0]["counterexample"];
   EXPECT_LE(found["rows"], 2) << ran.output;
   EXPECT_LE(found["columns"], 8) << ran.output;
+  const auto laws = json("report.json")["backends"][0]["laws"];
+  for (const std::string& law : laws_broken_by(GetParam())) EXPECT_GT(laws[law]["failures"], 0) << "law " << law << "\n" << ran.output;
   const std::string file = found["file"], plugin = "plugin:" + (fault_dir() / (GetParam() + ".so")).string();
   const Ran replayed = run("replay " + file + " --backend " + plugin);
   EXPECT_EQ(replayed.code, 1) << replayed.output;
@@ -207,7 +252,7 @@ TEST_P(PathFaults, AreFoundOnThePathsOfTheKernelsAndReplayed) {
 
 std::vector<std::string> planted_faults(const char* list) {
   std::vector<std::string> names;
-  const auto json = nlohmann::json::parse(std::ifstream(source_dir() / "property_tests/faults/faults.json"));
+  const auto json = fault_list();
   for (const auto& fault : json[list]) names.push_back(fault["name"]);
   return names;
 }

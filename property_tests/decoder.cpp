@@ -1,24 +1,17 @@
-// The decoder is total, deterministic and reaches the corners; the shrinker ends, and leaves what a person can read.
+// The decoder is total and deterministic, and stays inside what it was asked for. corners.cpp: it reaches the corners.
 
-#include "property_tests/generators.h"
-#include "property_tests/harness/corners.h"
+#include "property_tests/backends.h"
+#include "property_tests/harness/decoder.h"
 #include "property_tests/harness/judge.h"
 #include "spec/arguments.h"
 #include "spec/remap.h"
 
-#include <rapidcheck/gtest.h>
 #include <slotproof/plugin.h>
 
-#include <limits>
+#include <set>
 
 namespace slotproof::harness {
 namespace {
-
-std::string as_json(const RemapCase& remap_case) {
-  std::ostringstream os;
-  showValue(remap_case, os);
-  return os.str();
-}
 
 // Known answers of Philox4x32-10, from the paper's own test vectors: counter and key all zero.
 TEST(Choices, PhiloxGivesItsPublishedNumbers) {
@@ -27,20 +20,32 @@ TEST(Choices, PhiloxGivesItsPublishedNumbers) {
   EXPECT_EQ(choices.bits64(), 0xbc57ac4c'9b00dbd8ull);
 }
 
-RC_GTEST_PROP(Choices, StayBelowTheirBoundWhateverTheBytes, (std::vector<uint8_t> bytes)) {
-  ByteChoices choices(bytes.data(), bytes.size());
-  for (int i = 0; i < 64; ++i) {
-    const uint32_t bound = *rc::gen::element(1u, 2u, 255u, 256u, 257u, 65536u, 65537u, 0xffffffffu);
-    RC_ASSERT(choices.below(bound) < bound);
+std::vector<uint8_t> bytes_of(uint64_t index) {
+  PhiloxChoices choices(11, index);
+  std::vector<uint8_t> bytes(choices.below(400));
+  for (uint8_t& byte : bytes) byte = uint8_t(choices.below(256));
+  return bytes;
+}
+
+TEST(Choices, StayBelowTheirBoundWhateverTheBytes) {
+  for (uint64_t index = 0; index < 300; ++index) {
+    const std::vector<uint8_t> bytes = bytes_of(index);
+    ByteChoices choices(bytes.data(), bytes.size());
+    for (int i = 0; i < 16; ++i) {
+      for (const uint32_t bound : {1u, 2u, 255u, 256u, 257u, 65536u, 65537u, 0xffffffffu}) EXPECT_LT(choices.below(bound), bound);
+    }
   }
 }
 
-RC_GTEST_PROP(Decoder, MakesAProblemOfAnyBytes, (const std::vector<uint8_t>& bytes)) {
-  ByteChoices choices(bytes.data(), bytes.size());
-  const RemapCase remap_case = decode_remap(choices, {});
-  ByteChoices again(bytes.data(), bytes.size());
-  RC_ASSERT(as_json(decode_remap(again, {})) == as_json(remap_case));
-  RC_ASSERT(judge(*make_reference_backend().backend, remap_case).findings.empty());
+TEST(Decoder, MakesAProblemOfAnyBytes) {
+  const auto reference = make_reference_backend().backend;
+  for (uint64_t index = 0; index < 300; ++index) {
+    const std::vector<uint8_t> bytes = bytes_of(index);
+    ByteChoices choices(bytes.data(), bytes.size()), again(bytes.data(), bytes.size());
+    const RemapCase remap_case = decode_remap(choices, {});
+    EXPECT_EQ(as_json(decode_remap(again, {})), as_json(remap_case));
+    EXPECT_TRUE(judge(*reference, remap_case).findings.empty());
+  }
 }
 
 // Past the end of the bytes every choice is 0, and 0 is the plainest choice.
@@ -54,21 +59,13 @@ TEST(Decoder, MakesAPlainProblemOfNoBytes) {
   EXPECT_FALSE(plain.prefill);
 }
 
-TEST(Decoder, DrawsTheSameCaseFromTheSameSeed) {
+TEST(Decoder, DrawsTheSameCaseFromTheSameSeedAndOthersFromOthers) {
+  std::set<std::string> drawn;
   for (uint64_t index = 0; index < 100; ++index) {
     EXPECT_EQ(as_json(draw_remap(7, index, {})), as_json(draw_remap(7, index, {})));
-    EXPECT_NE(as_json(draw_remap(7, index, {})), as_json(draw_remap(8, index, {}))) << index;
+    EXPECT_TRUE(drawn.insert(as_json(draw_remap(7, index, {}))).second) << index;
+    EXPECT_TRUE(drawn.insert(as_json(draw_remap(8, index, {}))).second) << index;
   }
-}
-
-TEST(Decoder, ReachesEveryCornerInAQuickRun) {
-  CornerSet reached;
-  for (uint64_t index = 0; index < 4000; ++index) {
-    const RemapCase remap_case = draw_remap(1, index, {});
-    Frame frame(remap_case, 1);
-    reached |= corners_of(frame.problem(), !remap_case.edits.empty());
-  }
-  for (const CornerText& corner : corners()) EXPECT_TRUE(reached.test(size_t(corner.corner))) << corner.id << ": " << corner.what;
 }
 
 TEST(Decoder, ReachesEveryArgumentRule) {
@@ -80,72 +77,49 @@ TEST(Decoder, ReachesEveryArgumentRule) {
   for (int number = 1; number <= 15; ++number) EXPECT_TRUE(reached.contains(spec::argument_rule_of(number))) << "A" << number;
 }
 
-// Level core is the seed's contract: nothing is refused, and none comes only from -1, a foreign rank or a column past the table.
-RC_GTEST_PROP(Decoder, StaysInsideTheContractAtLevelCore, ()) {
-  const RemapCase remap_case = *remap_cases({.level = Level::kCore});
-  Frame frame(remap_case, 1);
-  const spec::RemapProblem problem = frame.problem();
-  RC_ASSERT(!spec::refusal_of(problem));
-  for (int32_t t = 0; t < problem.num_tokens(); ++t) {
-    for (int32_t k = 0; k < problem.topk(); ++k) {
-      RC_ASSERT(problem.token_indices.view()(t, k) >= -1);
-      const spec::Entry entry = spec::entry_of(problem, t, k);
-      const auto rule = entry.decided_by;
-      if (entry.is_none()) RC_ASSERT(rule == spec::Rule::R1 || rule == spec::Rule::R3 || rule == spec::Rule::R6);
-    }
+// Every width of a team, and orders of threads and CTAs: the given one (0) as well as others.
+TEST(Decoder, DrawsSchedules) {
+  std::set<int32_t> widths;
+  std::set<uint64_t> thread_orders, cta_orders;
+  int num_plain = 0;
+  for (uint64_t index = 0; index < 400; ++index) {
+    const Schedule schedule = draw_remap(1, index, {}).schedule;
+    widths.insert(schedule.team_width);
+    thread_orders.insert(schedule.thread_order_seed);
+    cta_orders.insert(schedule.cta_order_seed);
+    num_plain += schedule.thread_order_seed == 0 && schedule.cta_order_seed == 0;
   }
+  for (const int32_t width : {32, 64, 128, 256}) EXPECT_TRUE(widths.contains(width)) << width;
+  EXPECT_GT(thread_orders.size(), 200u);
+  EXPECT_GT(cta_orders.size(), 200u);
+  EXPECT_GT(num_plain, 5);
 }
 
-RC_GTEST_PROP(Decoder, AsksForNothingThatTheSignatureCannotSay, ()) {
-  const RemapCase c = *remap_cases({.level = Level::kCore, .capabilities = SLOTPROOF_CAN_COUNT});
-  RC_ASSERT(c.dcp.size == 1 && c.placement == spec::Placement::kInPlace && c.block_stride_rows == c.block_size);
-  RC_ASSERT(!c.num_blocks && !c.prefill && !c.tile && c.topk() % 128 == 0);
-  RC_ASSERT(c.block_table.storage_columns == c.block_table.columns && c.token_indices.storage_columns == c.topk());
-  RC_ASSERT(c.layout.slots_storage_columns < 0);
-}
-
-// A fault that only some problems have: the shrinker must reach the smallest of them.
-TEST(Shrinker, FindsTheSmallestProblemThatStillFails) {
-  const auto fails = [](const RemapCase& c) {
-    if (!c.edits.empty() || c.dcp.size < 2 || c.placement != spec::Placement::kCompacted) return false;
-    const auto& positions = c.token_indices;
-    for (int32_t t = 0; t < positions.rows; ++t) {
-      for (int32_t k = 0; k < positions.columns; ++k) {
-        if (positions.at(t, k) >= 5) return true;
+// Level core is the seed's contract: nothing is refused, and none comes only from -1, a foreign rank or a column past the table.
+TEST(Decoder, StaysInsideTheContractAtLevelCore) {
+  for (uint64_t index = 0; index < 2000; ++index) {
+    Frame frame(draw_remap(1, index, {.level = Level::kCore}), 1);
+    const spec::RemapProblem problem = frame.problem();
+    ASSERT_FALSE(spec::refusal_of(problem)) << index;
+    for (int32_t t = 0; t < problem.num_tokens(); ++t) {
+      for (int32_t k = 0; k < problem.topk(); ++k) {
+        ASSERT_GE(problem.token_indices.view()(t, k), -1) << index;
+        const spec::Entry entry = spec::entry_of(problem, t, k);
+        const auto rule = entry.decided_by;
+        ASSERT_TRUE(!entry.is_none() || rule == spec::Rule::R1 || rule == spec::Rule::R3 || rule == spec::Rule::R6) << index << " " << spec::id_of(rule);
       }
     }
-    return false;
-  };
-  int num_shrunk = 0;
-  for (uint64_t index = 0; index < 200; ++index) {
-    const RemapCase drawn = draw_remap(3, index, {});
-    if (!fails(drawn)) continue;
-    ++num_shrunk;
-    const RemapCase smallest = shrink(drawn, fails).remap_case;
-    EXPECT_EQ(smallest.num_tokens(), 1);
-    EXPECT_EQ(smallest.topk(), 1);
-    EXPECT_EQ(smallest.token_indices.storage, std::vector<int32_t>{5});
-    EXPECT_EQ(smallest.dcp.size, 2);
-    EXPECT_EQ(smallest.block_table.storage.size(), 0u);
-    EXPECT_EQ(smallest.block_size, 1);
-    EXPECT_EQ(smallest.layout, Layout{});
-  }
-  EXPECT_GT(num_shrunk, 10);
-}
-
-TEST(Shrinker, EndsOnEveryProblemEvenWhereEveryNeighbourFails) {
-  for (uint64_t index = 0; index < 60; ++index) {
-    const Shrunk shrunk = shrink(draw_remap(5, index, {.max_topk = 40}), [](const RemapCase&) { return true; });
-    EXPECT_LT(shrunk.num_tries, 20000) << "case " << index;
-    EXPECT_EQ(shrunk.remap_case.num_tokens(), 0);
   }
 }
 
-TEST(Shrinker, KeepsTheCaseWhereNoNeighbourFails) {
-  const RemapCase drawn = draw_remap(5, 1, {});
-  const Shrunk shrunk = shrink(drawn, [](const RemapCase&) { return false; });
-  EXPECT_EQ(as_json(shrunk.remap_case), as_json(drawn));
-  EXPECT_EQ(shrunk.num_steps, 0);
+TEST(Decoder, AsksForNothingThatTheSignatureCannotSay) {
+  for (uint64_t index = 0; index < 2000; ++index) {
+    const RemapCase c = draw_remap(1, index, {.level = Level::kCore, .capabilities = SLOTPROOF_CAN_COUNT});
+    ASSERT_TRUE(c.dcp.size == 1 && c.dcp.interleave == 1 && c.placement == spec::Placement::kInPlace && c.block_stride_rows == c.block_size) << index;
+    ASSERT_TRUE(!c.num_blocks && !c.prefill && !c.tile && c.topk() % 128 == 0) << index;
+    ASSERT_TRUE(c.block_table.storage_columns == c.block_table.columns && c.token_indices.storage_columns == c.topk()) << index;
+    ASSERT_LT(c.layout.slots_storage_columns, 0) << index;
+  }
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Each rule at its edges, by hand: the numbers below were worked out on paper from the rules, not by any code here.
 
-#include "property_tests/generators.h"
+#include "property_tests/backends.h"
 #include "property_tests/harness/judge.h"
 
 #include <limits>

@@ -1,7 +1,7 @@
 // The staged block table: when the planner picks it, and that rows of every width and all edges of the table come out right.
 
 #include "property_tests/call_cases.h"
-#include "property_tests/generators.h"
+#include "property_tests/backends.h"
 #include "property_tests/harness/kernel_arguments.h"
 
 #include <functional>

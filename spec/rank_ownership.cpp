@@ -40,6 +40,13 @@ Share share_of(const RankOwnership& dcp, int32_t tok) {
   return share;
 }
 
+int64_t position_of(const RankOwnership& dcp, const Share& share) {
+  int64_t position = int64_t{share.rank} * dcp.interleave;
+  int64_t left = share.local;
+  take_off(left, dcp.interleave, [&](int64_t groups) { position += groups * dcp.interleave * dcp.size; });  // one group a round
+  return position + left;
+}
+
 std::optional<int32_t> local_length(const RankOwnership& dcp, int32_t length) {
   if (length < 0 || dcp.size < 1 || dcp.rank < 0 || dcp.rank >= dcp.size || dcp.interleave < 1) return std::nullopt;
   // The position that comes next tells how far the deal has got: ranks before its owner have had their group of this

@@ -31,6 +31,9 @@ class Writer {
 // a round leaves the writer where it was and every rank `interleave` positions richer. Some sixty additions.
 Share share_of(const RankOwnership& dcp, int32_t tok);
 
+// The position that a rank got as its `local`-th, the inverse of share_of. Above 2^31 - 1 where there is no such position.
+int64_t position_of(const RankOwnership& dcp, const Share& share);
+
 // How many of the positions 0 ... length - 1 the rank gets; nothing for a negative length, or a dcp against A8-A10.       (P2)
 std::optional<int32_t> local_length(const RankOwnership& dcp, int32_t length);
 

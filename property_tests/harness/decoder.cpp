@@ -58,6 +58,23 @@ class RemapDecoder : private Chooser {
 
   void break_an_argument();
 
+  static bool is_matrix(Tensor tensor) { return tensor == Tensor::kBlockTable || tensor == Tensor::kTokenIndices || tensor == Tensor::kSlots; }
+  Tensor present_tensor() {
+    const Tensor tensor = Tensor(choices_.below(kNumTensors));
+    const bool is_of_prefill = tensor == Tensor::kPrefillRequestId || tensor == Tensor::kWorkspaceStarts;
+    return (is_of_prefill && !case_.prefill) || (tensor == Tensor::kValidCounts && !case_.counts) ? Tensor::kSlots : tensor;
+  }
+  // Gives a case without prefill rows a pair of tensors that have none, where the signature can say so.
+  bool has_prefill() {
+    if (!case_.prefill && can(SLOTPROOF_CAN_PREFILL)) case_.prefill = OwnedPrefill{std::vector<int32_t>(size_t(case_.num_tokens()), -1), std::vector<int32_t>(1), {}};
+    return case_.prefill.has_value();
+  }
+  static void keep_one_row(OwnedMatrix& matrix) {
+    matrix.rows = std::min(matrix.rows, 1);
+    keep_first(matrix.storage, matrix.storage_columns);
+  }
+  static void keep_first(std::vector<int32_t>& values, std::ptrdiff_t most) { values.erase(values.begin() + std::min(most, std::ssize(values)), values.end()); }
+
   // The output lies between the rows of its own input: no element is shared (A15), though the intervals overlap. One word
   // nearer, and one is.
   void interleave_output() {
@@ -83,12 +100,13 @@ class RemapDecoder : private Chooser {
 template <class Stream>
 void RemapDecoder<Stream>::break_an_argument() {
   using Kind = ArgumentEdit::Kind;
-  const Tensor tensor = Tensor(choices_.below(kNumTensors));
+  const Tensor tensor = present_tensor();
   const auto edit = [&](Kind kind, Tensor which, int64_t value = 0, Tensor other = Tensor::kReqId) { case_.edits.push_back({kind, which, value, other}); };
-  switch (choices_.below(15) + 1) {
+  const int64_t largest_stride = int64_t{1} << 60;
+  switch (choices_.below(17) + 1) {
     case 1: {
       const auto extent = pick<int64_t>({-1, kInt32Min});
-      edit(pick<Kind>({Kind::kRows, Kind::kColumns}), tensor, extent);
+      edit(is_matrix(tensor) ? pick<Kind>({Kind::kRows, Kind::kColumns}) : Kind::kRows, tensor, extent);
       break;
     }
     case 2: {
@@ -103,9 +121,9 @@ void RemapDecoder<Stream>::break_an_argument() {
     }
     case 4:
       if (one_in(2)) {
-        edit(Kind::kRowStride, Tensor::kSlots, pick<int64_t>({case_.topk() - 1, 0, (int64_t{1} << 60) + 1}));
+        edit(Kind::kRowStride, Tensor::kSlots, pick<int64_t>({case_.topk() - 1, 0, largest_stride + 1}));
       } else {
-        const auto stride = pick<int64_t>({-1, (int64_t{1} << 60) + 1, 0});
+        const auto stride = pick<int64_t>({-1, largest_stride + 1, 0});
         edit(Kind::kRowStride, pick<Tensor>({Tensor::kTokenIndices, Tensor::kBlockTable}), stride);
       }
       break;
@@ -119,9 +137,11 @@ void RemapDecoder<Stream>::break_an_argument() {
     case 9: case_.dcp.rank = pick<int32_t>({case_.dcp.size, -1, kInt32Max}); break;
     case 10: case_.dcp.interleave = pick<int32_t>({0, -1}); break;
     case 11: case_.dcp.interleave = pick<int32_t>({case_.block_size < kInt32Max ? case_.block_size + 1 : 2, 5, 3}); break;
-    case 12: edit(Kind::kDrop, pick<Tensor>({Tensor::kWorkspaceStarts, Tensor::kPrefillRequestId})); break;
+    case 12:
+      if (has_prefill()) edit(Kind::kDrop, pick<Tensor>({Tensor::kWorkspaceStarts, Tensor::kPrefillRequestId}));
+      break;
     case 13:
-      if (case_.prefill) case_.dcp.size = 2;
+      if (can(SLOTPROOF_CAN_DCP) && has_prefill()) case_.dcp.size = std::max(case_.dcp.size, 2);
       break;
     case 14: case_.tile = pick<int32_t>({0, -1, case_.topk() + 1, 7}); break;
     case 15: {
@@ -130,6 +150,19 @@ void RemapDecoder<Stream>::break_an_argument() {
       edit(Kind::kAlias, pick<Tensor>({Tensor::kSlots, Tensor::kValidCounts}), begin, of);
       break;
     }
+    case 16: edit(Kind::kRowStride, pick<Tensor>({Tensor::kTokenIndices, Tensor::kBlockTable}), 0); break;  // rows that are all one
+    case 17:  // strides that lead nowhere
+      if (one_in(4)) {
+        keep_one_row(case_.block_table);
+        edit(Kind::kRowStride, Tensor::kBlockTable, largest_stride);
+      } else {
+        keep_one_row(case_.token_indices);
+        keep_first(case_.req_id, 1);
+        if (case_.prefill) keep_first(case_.prefill->request_ids, 1);
+        const auto stride = pick<int64_t>({case_.topk() - 1, largest_stride, 0});
+        edit(Kind::kRowStride, pick<Tensor>({Tensor::kSlots, Tensor::kTokenIndices}), stride);
+      }
+      break;
   }
 }
 

@@ -108,7 +108,7 @@ template <class Stream>
 constexpr int32_t workspace_start_of(const RemapShape& shape, Stream& choices) {
   const int32_t start = up_to(choices, 100);
   if (!shape.is_guarded || !one_in(choices, 6)) return start;
-  return pick<int32_t>(choices, -1, kInt32Min, kInt32Max, kInt32Max - 5);
+  return pick<int32_t>(choices, -1, kInt32Min, kInt32Max, kInt32Max - 5, 0);
 }
 
 template <class Stream>
@@ -159,7 +159,8 @@ constexpr int64_t edge_position_of(const RemapShape& shape, const RowStyle& row,
     case 0: return int64_t{tok} + 1;
     case 1: return int64_t{tok} - 1;
     case 2: return shape.is_guarded ? kInt32Max : tok;
-    case 3: return shape.is_guarded && row.workspace_edge > 0 ? row.workspace_edge - up_to(choices, 1) : tok;
+    case 3:
+    case 4: return shape.is_guarded && row.workspace_edge > 0 ? row.workspace_edge - up_to(choices, 1) : tok;
     default: return tok;
   }
 }

@@ -72,6 +72,8 @@ class ShapeDecoder : private Chooser {
       const int32_t factor = pick<int32_t>({1, 2, 3, 4, 16});
       shape_.dcp_interleave = pick<int32_t>({1, shape_.block_size, std::gcd(shape_.block_size, factor)});
       shape_.dcp_rank = pick<int32_t>({0, shape_.dcp_size - 1, up_to(std::min(shape_.dcp_size - 1, 15))});
+    } else if (can(SLOTPROOF_CAN_DCP) && one_in(12)) {  // must not matter
+      shape_.dcp_interleave = pick<int32_t>({shape_.block_size, std::gcd(shape_.block_size, 4)});
     }
     const int64_t size = shape_.block_size;
     shape_.block_stride_rows = size;
@@ -129,7 +131,7 @@ class ShapeDecoder : private Chooser {
     shape_.has_odd_entries = is_guarded() && !one_in(3);
   }
 
-  bool may_prefill() { return shape_.dcp_size == 1 && can(SLOTPROOF_CAN_PREFILL) && one_in(4); }
+  bool may_prefill() { return shape_.dcp_size == 1 && can(SLOTPROOF_CAN_PREFILL) && one_in(3); }
 
   void choose_prefill(int32_t most_starts) {
     shape_.has_prefill = true;

@@ -203,6 +203,10 @@ const Finding& most_telling(const std::vector<Finding>& findings) {
 }
 
 std::string describe(const Finding& finding) {
+  if (finding.breach) {
+    const LawBreach& b = *finding.breach;
+    return fmt::format("law {} ({}): {}: expected {}, got {}", spec::id_of(b.law), spec::text_of(b.law).title, b.place, b.expected, b.got);
+  }
   if (!finding.violation) return "no_fault: " + finding.fault;
   const spec::Violation& v = *finding.violation;
   return fmt::format("{} ({}): {}: expected {}, got {}", spec::name_of(v.invariant), spec::id_of(v.rule), v.place, v.expected, v.got);

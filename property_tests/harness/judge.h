@@ -6,6 +6,7 @@
 #include "property_tests/harness/corners.h"
 #include "property_tests/harness/remap_case.h"
 #include "spec/invariants.h"
+#include "spec/laws.h"
 
 #include <optional>
 #include <set>
@@ -26,12 +27,21 @@ class AcceptedDivergences {
   std::set<std::string> ids_;
 };
 
+// What a law (harness/laws.h) found between the calls that it made of one problem.
+struct LawBreach {
+  spec::Law law;
+  std::string place;  // "slots[1, 3], rows permuted"
+  std::string expected;
+  std::string got;
+};
+
 struct Finding {
-  // The invariant that failed; absent where the run itself did: crash, hang, misused memory, device error.
+  // The invariant that failed, or the law; both absent where the run itself did: crash, hang, misused memory, device error.
   std::optional<spec::Violation> violation;
   std::string fault;
+  std::optional<LawBreach> breach = std::nullopt;
 
-  std::string_view name() const { return violation ? spec::name_of(violation->invariant) : "no_fault"; }
+  std::string_view name() const { return violation ? spec::name_of(violation->invariant) : breach ? spec::id_of(breach->law) : "no_fault"; }
 };
 
 struct Verdict {

@@ -52,36 +52,10 @@ std::string difference(const spec::RemapProblem& problem, const ExpectedRemap& e
   return {};
 }
 
-// What the case needs that the back end's signature cannot say, empty where it can say all.
-std::string missing_capability(const RemapCase& c, uint64_t capabilities) {
-  const bool is_dcp = c.dcp.size > 1, is_compacted = c.placement == spec::Placement::kCompacted;
-  const struct {
-    bool is_needed;
-    uint64_t capability;
-    const char* name;
-  } needs[] = {
-      {is_compacted, SLOTPROOF_CAN_COMPACT, "compaction"},
-      {is_compacted && !is_dcp, SLOTPROOF_CAN_COMPACT_WITHOUT_DCP, "compaction without DCP"},
-      {is_dcp, SLOTPROOF_CAN_DCP, "DCP"},
-      {is_dcp && !is_compacted, SLOTPROOF_CAN_IN_PLACE_UNDER_DCP, "DCP in place"},
-      {!is_dcp && c.block_stride_rows != c.block_size, SLOTPROOF_CAN_BLOCK_STRIDE, "block stride"},
-      {is_dcp && c.block_stride_rows != c.block_size, SLOTPROOF_CAN_BLOCK_STRIDE_UNDER_DCP, "block stride under DCP"},
-      {c.num_blocks.has_value(), SLOTPROOF_CAN_NUM_BLOCKS, "num_blocks"},
-      {c.prefill.has_value(), SLOTPROOF_CAN_PREFILL, "prefill"},
-      {c.block_table.storage_columns != c.block_table.columns || c.token_indices.storage_columns != c.topk(), SLOTPROOF_CAN_STRIDED_INPUTS, "strided inputs"},
-      {c.topk() % 128 != 0, SLOTPROOF_CAN_ANY_WIDTH, "any width"},
-      {c.layout.slots_storage_columns > c.topk(), SLOTPROOF_CAN_STRIDED_OUTPUT, "strided output"},
-      {c.tile.has_value(), SLOTPROOF_CAN_EXPLICIT_TILE, "explicit tile"},
-  };
-  for (const auto& need : needs) {
-    if (need.is_needed && !(capabilities & need.capability)) return need.name;
-  }
-  return {};
-}
-
 Replayed replay_remap(Backend& backend, RemapCase remap_case, const Expectation& expected) {
   const BackendInfo& info = backend.info();
   if (!(info.capabilities & SLOTPROOF_CAN_COUNT)) remap_case.counts = false;
+  if (!(info.capabilities & SLOTPROOF_CAN_PROMISE_ORDER)) remap_case.order = spec::Order::kUnspecified;
   if (const std::string missing = missing_capability(remap_case, info.capabilities); !missing.empty()) {
     return not_applicable("the back end cannot be asked for: " + missing);
   }
@@ -172,6 +146,32 @@ Replayed replay_local_lengths(Backend& backend, const LocalLengthProblem& proble
 }
 
 }  // namespace
+
+std::string missing_capability(const RemapCase& c, uint64_t capabilities) {
+  const bool is_dcp = c.dcp.size > 1, is_compacted = c.placement == spec::Placement::kCompacted;
+  const struct {
+    bool is_needed;
+    uint64_t capability;
+    const char* name;
+  } needs[] = {
+      {is_compacted, SLOTPROOF_CAN_COMPACT, "compaction"},
+      {is_compacted && !is_dcp, SLOTPROOF_CAN_COMPACT_WITHOUT_DCP, "compaction without DCP"},
+      {is_dcp, SLOTPROOF_CAN_DCP, "DCP"},
+      {is_dcp && !is_compacted, SLOTPROOF_CAN_IN_PLACE_UNDER_DCP, "DCP in place"},
+      {!is_dcp && c.block_stride_rows != c.block_size, SLOTPROOF_CAN_BLOCK_STRIDE, "block stride"},
+      {is_dcp && c.block_stride_rows != c.block_size, SLOTPROOF_CAN_BLOCK_STRIDE_UNDER_DCP, "block stride under DCP"},
+      {c.num_blocks.has_value(), SLOTPROOF_CAN_NUM_BLOCKS, "num_blocks"},
+      {c.prefill.has_value(), SLOTPROOF_CAN_PREFILL, "prefill"},
+      {c.block_table.storage_columns != c.block_table.columns || c.token_indices.storage_columns != c.topk(), SLOTPROOF_CAN_STRIDED_INPUTS, "strided inputs"},
+      {c.topk() % 128 != 0, SLOTPROOF_CAN_ANY_WIDTH, "any width"},
+      {c.layout.slots_storage_columns > c.topk(), SLOTPROOF_CAN_STRIDED_OUTPUT, "strided output"},
+      {c.tile.has_value(), SLOTPROOF_CAN_EXPLICIT_TILE, "explicit tile"},
+  };
+  for (const auto& need : needs) {
+    if (need.is_needed && !(capabilities & need.capability)) return need.name;
+  }
+  return {};
+}
 
 Replayed replay(Backend& backend, const Case& value) {
   struct Visitor {

@@ -16,4 +16,8 @@ struct Replayed {
 
 Replayed replay(Backend& backend, const Case& value);
 
+// What a problem needs that a signature with these capabilities cannot say, empty where it can say all. Counts and a promised order
+// are not looked at: they can be left out of the question.
+std::string missing_capability(const RemapCase& c, uint64_t capabilities);
+
 }  // namespace slotproof::harness
