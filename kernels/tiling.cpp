@@ -132,7 +132,7 @@ TilePlan plan_general(const RemapArgs& args, int32_t team_width, int32_t rows) n
         break;
       }
     }
-    const bool is_half_empty = team_width > 64 && 4 * wanted < 3 * tile_capacity(general_team(team_width));
+    const bool is_half_empty = team_width > 64 && int64_t{4} * wanted < 3 * tile_capacity(general_team(team_width));
     if (is_half_empty && rows >= kLeastRowsForNarrowTeams) team_width = 64;
   }
   const bool is_staged = general_can_stage(team_width, dcp_of(args)) && topk >= kLeastStagedTopk && can_stage_table(args);
