@@ -5,7 +5,7 @@
 // nothing about what the tensors hold. The team's index() is the row. Writes slots[row, 0..K) and, where asked for,
 // valid_counts[row]; leaves everything else alone. Reads neither req_id nor the block table for a workspace row.
 //
-// Team: 1 to 16 warps, 4 or 16 columns a thread and pass; wider rows take several passes. In place and without counts the
+// Team: 1 to 8 warps, 4, 8 or 16 columns a thread and pass; wider rows take several passes. In place and without counts the
 // passes of a row may be dealt out over several teams, by part() and num_parts(); else num_parts() is 1.
 // Phases in place: start; each pass: load, look up, translate, store, count; for counts: publish, (barrier) sum.
 // Phases compacted: each pass: load, look up, translate, count, compaction.h with its barrier, stage, (barrier) store; sum.

@@ -1,5 +1,5 @@
 #pragma once
-// The closed set of primitives that a kernel body may use. A body is a template over a team: the threads (1 to 16 warps, one
+// The closed set of primitives that a kernel body may use. A body is a template over a team: the threads (1 to 8 warps, one
 // CTA) that own one row, or one part of a row. device_team.cuh runs it on the GPU; host_team.h runs it on the host, with
 // checked memory.
 //
