@@ -21,9 +21,18 @@ constexpr int threads_at_once(RowLayout layout, Sizes sizes, Lookup lookup, int 
   if (vectors_per_thread == 4) return is_staged ? 1280 : 1024;
   return vectors_per_thread == 2 && is_staged && sizes == Sizes::kPowersOfTwo ? 2048 : 1536;
 }
-// A CTA of one warp gets its registers unasked, and so many of them are more than some devices hold.
+// What a multiprocessor holds: of the device that is compiled for, or less. To ask for more is an error.
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 800 || (__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1100))
+constexpr int kMostThreads = 2048, kMostCtas = 32;
+#else
+constexpr int kMostThreads = 1536, kMostCtas = 16;
+#endif
+// A CTA of one warp gets its registers unasked.
 constexpr int min_ctas_of(RowLayout layout, Sizes sizes, Lookup lookup, int width, int vectors_per_thread) {
-  return width == kWarpSize ? 0 : threads_at_once(layout, sizes, lookup, vectors_per_thread) / width;
+  if (width == kWarpSize) return 0;
+  const int wanted = threads_at_once(layout, sizes, lookup, vectors_per_thread);
+  const int ctas = (wanted < kMostThreads ? wanted : kMostThreads) / width;
+  return ctas < kMostCtas ? ctas : kMostCtas;
 }
 
 // Each choice is a parameter of its own, so that profilers and reports name a kernel by what it does.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <exception>
 #include <thread>
 #include <utility>
@@ -17,7 +18,7 @@ namespace {
 // The narrowest team: its arrays stay in the first-level cache whatever K is (bench/results/cpu.json, "team width").
 constexpr int32_t kFastTeamWidth = 32;
 
-// One thread remaps this many entries in about the time that it takes to start another (bench/results/cpu.json).
+// A thread is worth its start from about half as many entries on (bench/results/cpu.json, "threads").
 constexpr int64_t kEntriesOfAThread = 1 << 16;
 
 // What a thread takes at a time: long enough that taking costs nothing, short enough that all end together.
@@ -25,22 +26,22 @@ constexpr int64_t kEntriesAtOnce = 1 << 14;
 
 // Rows [begin, end). Everything is inlined into it and it has a view of its own, so that the compiler knows that no store changes
 // the view: only then does it keep the view in registers and make vectors of a phase.
-template <int kNumber>
+template <RowForm kForm, TeamShape kTeam>
 [[gnu::flatten]] void run_rows(const RemapView& shared_view, int32_t begin, int32_t end) {
-  constexpr RowKernel kKernel = kRowKernels[kNumber];
   const RemapView view = shared_view;
   for (int32_t row = begin; row < end; ++row) {
-    FastHostTeam<kKernel.team.width, kKernel.team.vectors_per_thread> team(row);
-    remap_row<kKernel.form>(team, view);
+    FastHostTeam<kTeam.width, kTeam.vectors_per_thread> team(row);
+    remap_row<kForm>(team, view);
   }
 }
 
 using RunRows = void (*)(const RemapView&, int32_t, int32_t);
 
-// The general kernels: what the tuned ones leave out costs time on the device, and none that one could measure here.
+// The general kernels: what the tuned ones know of a row's layout saves time on the device, and none that one could measure here.
 template <int kNumber>
 constexpr RunRows compiled_run() {
-  if constexpr (is_general(kRowKernels[kNumber])) return run_rows<kNumber>;
+  constexpr RowKernel kKernel = kRowKernels[kNumber];
+  if constexpr (is_general(kKernel)) return run_rows<kKernel.form, kKernel.team>;
   return nullptr;
 }
 template <int... kNumbers>
@@ -48,6 +49,19 @@ constexpr std::array<RunRows, kNumRowKernels> compiled_runs(std::integer_sequenc
   return {compiled_run<kNumbers>()...};
 }
 constexpr auto kRuns = compiled_runs(std::make_integer_sequence<int, kNumRowKernels>{});
+
+// What the tuned kernels know of sizes does: a third of the time under DCP. So the team that is ours to choose has forms of its own.
+template <Placement kPlacement, Dcp kDcp>
+constexpr RunRows kRunWithShifts =
+    run_rows<RowForm{kPlacement, Rows::kMixed, RowLayout::kAny, kDcp, Sizes::kPowersOfTwo, Lookup::kGlobal}, general_team(kFastTeamWidth)>;
+
+// The same rows as the kernel of the plan, which is of that team; null where a divisor is no power of two.
+RunRows run_with_shifts(const RowForm& form, const RemapView& view) {
+  const bool has_ranks = form.dcp == Dcp::kOn;
+  if (!std::has_single_bit(view.column_span.divisor) || (has_ranks && !std::has_single_bit(view.ranks.round.divisor))) return nullptr;
+  if (form.placement == Placement::kInPlace) return has_ranks ? kRunWithShifts<Placement::kInPlace, Dcp::kOn> : kRunWithShifts<Placement::kInPlace, Dcp::kOff>;
+  return has_ranks ? kRunWithShifts<Placement::kCompacted, Dcp::kOn> : kRunWithShifts<Placement::kCompacted, Dcp::kOff>;
+}
 
 // Threads for a problem whose caller leaves that to us.
 int64_t num_threads_of(const RemapView& view) {
@@ -84,9 +98,12 @@ Status remap_on_host_fast(const RemapArgs& args, const FastHostOptions& options)
     return Status::make(StatusCode::kNotSupported, "num_threads is %d; 0 leaves it to us, else it is at least 1", options.num_threads);
   }
   if (writes_nothing(args)) return {};
-  const TilePlan plan = plan_general(args, options.team_width != 0 ? options.team_width : kFastTeamWidth, args.token_indices.rows);
+  const bool is_ours = options.team_width == 0;
+  const TilePlan plan = plan_general(args, is_ours ? kFastTeamWidth : options.team_width, args.token_indices.rows);
   const RemapView view = make_view(args, plan.tile);
-  share_rows(view, kRuns[static_cast<std::size_t>(plan.kernel)], options.num_threads != 0 ? options.num_threads : num_threads_of(view));
+  RunRows run = is_ours ? run_with_shifts(kernel_of(plan).form, view) : nullptr;
+  if (run == nullptr) run = kRuns[static_cast<std::size_t>(plan.kernel)];
+  share_rows(view, run, options.num_threads != 0 ? options.num_threads : num_threads_of(view));
   return {};
 }
 

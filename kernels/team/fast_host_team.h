@@ -124,6 +124,7 @@ class FastHostTeam {
   template <int N, TensorId Id>
   Items<N> load_vector(Thread, TensorRow<Id> row, int32_t i) {
     static_assert(N == 4);
+    __builtin_prefetch(ahead_of(row.data + i), 0);
     return items_at<N>(row.data + i);
   }
   template <TensorId Id>
@@ -133,6 +134,7 @@ class FastHostTeam {
   template <int N, TensorId Id>
   void store_vector(Thread, TensorRow<Id> row, int32_t i, const Items<N>& x) {
     static_assert(N == 4);
+    __builtin_prefetch(ahead_of(row.data + i), 1);
     std::memcpy(row.data + i, &x, sizeof x);
   }
   template <TensorId Id>
@@ -142,6 +144,10 @@ class FastHostTeam {
   }
 
  private:
+  // The address 2 KiB further on, also behind the tensor: what lies there is what a dense tensor's next accesses need. Loads and stores
+  // come in bursts here, a phase of each, which the hardware foresees too late: a quarter of the speed for tensors beyond the caches.
+  static const void* ahead_of(const int32_t* address) { return reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(address) + 2048); }
+
   template <int N, class T>
   static Items<N, std::remove_const_t<T>> items_at(T* first) {
     Items<N, std::remove_const_t<T>> items;
