@@ -28,6 +28,7 @@ constexpr int kBatchLost = 3;  // exit code: no further call of this process tel
 struct FollowOptions {
   std::string backend;
   fs::path pipe, journal, findings = "findings", judged;
+  std::vector<fs::path> inputs;
   std::vector<std::string> accepted;
   bool describes = false;
 };
@@ -89,6 +90,7 @@ class Follower {
     return true;
   }
 
+  bool has_findings() const { return num_findings_ > 0; }
   void say_how_far() const {
     fmt::print("followed {} in {} batches, {} findings\n", num_calls_, num_batches_, num_findings_);
     std::fflush(stdout);
@@ -155,6 +157,28 @@ int follow(const FollowOptions& options, Follower& follower, DeviceBatch* batch)
   }
 }
 
+// Every input of the folders, each for the target that its folder is called by: corpora and regressions on another back end. Exit code: 0
+// all agree, 1 a finding, 3 the device is lost.
+int follow_inputs(const FollowOptions& options, Follower& follower, DeviceBatch* batch) {
+  std::vector<FollowedCall> calls;
+  for (const fs::path& folder : options.inputs) {
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      const Target* target = target_of(entry.path().parent_path().filename().string());
+      if (!entry.is_regular_file() || target == nullptr || target->remap_case == nullptr) continue;
+      std::ifstream stream(entry.path(), std::ios::binary);
+      const std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(stream), {}};
+      const auto index = std::find(targets().begin(), targets().end(), target) - targets().begin();
+      if (auto call = call_of({uint16_t(index), 0}, bytes)) calls.push_back(std::move(*call));
+      if (calls.size() < kCallsInABatch) continue;
+      if (!follower.run(calls, batch)) return kBatchLost;
+      calls.clear();
+    }
+  }
+  if (!follower.run(calls, batch)) return kBatchLost;
+  follower.say_how_far();
+  return follower.has_findings() ? 1 : 0;
+}
+
 // The calls of a batch that was lost, one by one.
 int judge_journal(const FollowOptions& options, Follower& follower) {
   std::ifstream stream(options.judged, std::ios::binary);
@@ -186,7 +210,7 @@ int run_follow(const FollowOptions& options) {
   const auto [batch, no_batch] = make_device_batch(options.backend);
   fmt::print("{}: {}\n", options.backend, batch ? "many launches a synchronisation" : "call by call: " + no_batch);
   std::fflush(stdout);
-  return follow(options, follower, batch.get());
+  return options.inputs.empty() ? follow(options, follower, batch.get()) : follow_inputs(options, follower, batch.get());
 }
 
 }  // namespace
@@ -199,6 +223,7 @@ int main(int argc, char** argv) {
   app.add_option("--backend", options.backend, "cuda or plugin:PATH")->required();
   app.add_flag("--describe", options.describes, "Print level, capabilities and description of the back end");
   app.add_option("--pipe", options.pipe, "The named pipe to read from, for ever");
+  app.add_option("--inputs", options.inputs, "Folders of inputs to run in place of a pipe: fuzz/corpus");
   app.add_option("--journal", options.journal, "Where the batch that runs is noted");
   app.add_option("--judge", options.judged, "A journal whose calls are to be judged one by one");
   app.add_option("--findings", options.findings, "Folder for counterexamples");
