@@ -153,7 +153,11 @@ void add_all() {
 }  // namespace slotproof
 
 int main(int argc, char** argv) {
-  benchmark::AddCustomContext("compiler", "g++ or clang++ " __VERSION__);
+#ifdef __clang__
+  benchmark::AddCustomContext("compiler", __VERSION__);  // names itself
+#else
+  benchmark::AddCustomContext("compiler", "g++ " __VERSION__);
+#endif
   slotproof::add_all();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;

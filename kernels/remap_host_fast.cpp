@@ -18,7 +18,7 @@ namespace {
 // The narrowest team: its arrays stay in the first-level cache whatever K is (bench/results/cpu.json, "team width").
 constexpr int32_t kFastTeamWidth = 32;
 
-// A thread is worth its start from about half as many entries on (bench/results/cpu.json, "threads").
+// Two threads overtake one at about so many entries each (bench/results/cpu.json, "threads").
 constexpr int64_t kEntriesOfAThread = 1 << 16;
 
 // What a thread takes at a time: long enough that taking costs nothing, short enough that all end together.

@@ -145,7 +145,8 @@ class FastHostTeam {
 
  private:
   // The address 2 KiB further on, also behind the tensor: what lies there is what a dense tensor's next accesses need. Loads and stores
-  // come in bursts here, a phase of each, which the hardware foresees too late: a quarter of the speed for tensors beyond the caches.
+  // come in bursts here, a phase of each, which the hardware foresees too late: a third of the speed in place for tensors beyond the caches
+  // (bench/results/cpu-variants.json).
   static const void* ahead_of(const int32_t* address) { return reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(address) + 2048); }
 
   template <int N, class T>
