@@ -1,11 +1,9 @@
 // The flat row view of a paged cache: kernels, reference and spec, and the rows themselves where the cache is small.
 
 #include "fuzz/input.h"
-#include "reference/flat_row_view.h"
-#include "spec/flat_row_view.h"
+#include "property_tests/harness/flat_row_view_answers.h"
 
 #include <fmt/format.h>
-#include <slotproof/flat_row_view.h>
 
 #include <algorithm>
 #include <limits>
@@ -14,6 +12,10 @@ namespace slotproof::fuzz {
 namespace {
 
 using harness::ByteChoices;
+using harness::FlatRowViewAnswer;
+using harness::kernels_answer;
+using harness::reference_answer;
+using harness::spec_answer;
 using spec::FlatRowViewProblem;
 
 constexpr int64_t kMaxRows = std::numeric_limits<int32_t>::max();
@@ -52,42 +54,8 @@ FlatRowViewProblem decode_view(ByteChoices& choices) {
   return problem;
 }
 
-struct Answer {
-  std::optional<spec::Rule> refused;
-  int64_t num_rows = 0, block_stride_rows = 0;
-  bool operator==(const Answer&) const = default;
-};
-
-Answer spec_answer(const FlatRowViewProblem& problem) {
-  if (const auto refusal = spec::refusal_of(problem)) return {refusal->rule};
-  const spec::FlatRowView view = spec::flat_row_view(problem);
-  return {{}, view.num_rows, view.block_stride_rows};
-}
-Answer reference_answer(const FlatRowViewProblem& problem) {
-  const auto result = reference::flat_kv_row_view(problem);
-  if (const auto* refusal = std::get_if<reference::Refusal>(&result)) return {refusal->rule};
-  const auto& view = std::get<reference::FlatRowView>(result);
-  return {{}, view.num_rows, view.block_stride_rows};
-}
-// has_written: whether a refused call left anything behind.
-Answer kernels_answer(const FlatRowViewProblem& problem, bool& has_written) {
-  PagedCache cache{problem.num_blocks, problem.block_size, problem.head_dim, {}, {}};
-  std::copy(std::begin(problem.extents), std::end(problem.extents), cache.extents);
-  std::copy(std::begin(problem.strides), std::end(problem.strides), cache.strides);
-  FlatRowView view{-7, -7};
-  const Status status = flat_row_view(cache, view);
-  if (status.ok()) return {{}, view.num_rows, view.block_stride_rows};
-  has_written = view.num_rows != -7 || view.block_stride_rows != -7 || *status.message() == '\0';
-  return {spec::Rule(int(spec::Rule::VA1) + int(status.code()) - int(StatusCode::kViewNegativeExtent))};
-}
-
-std::string text_of(const Answer& answer) {
-  if (answer.refused) return std::string(spec::id_of(*answer.refused));
-  return fmt::format("{} rows, L = {}", answer.num_rows, answer.block_stride_rows);
-}
-
 // V2, V4, V5 row by row: every row of the view is one (block, offset) or one gap.
-std::string wrong_rows(const FlatRowViewProblem& problem, const Answer& view) {
+std::string wrong_rows(const FlatRowViewProblem& problem, const FlatRowViewAnswer& view) {
   std::vector<uint8_t> num_owners(static_cast<size_t>(view.num_rows));
   for (int64_t block = 0; block < problem.num_blocks; ++block) {
     for (int64_t offset = 0; offset < problem.block_size; ++offset) {
@@ -104,7 +72,7 @@ std::string wrong_rows(const FlatRowViewProblem& problem, const Answer& view) {
 
 Outcome check(const FlatRowViewProblem& problem) {
   bool has_written = false;
-  const Answer due = spec_answer(problem), reference = reference_answer(problem), got = kernels_answer(problem, has_written);
+  const FlatRowViewAnswer due = spec_answer(problem), reference = reference_answer(problem), got = kernels_answer(problem, has_written);
   if (has_written) return finding_of("view_refusal", "a refused view was written, or has no message");
   if (!(got == due))
     return finding_of("view " + std::string(due.refused ? spec::id_of(*due.refused) : "V2"), fmt::format("kernels: {}, spec: {}", text_of(got), text_of(due)));
@@ -131,7 +99,7 @@ std::optional<harness::Case> case_of(Input input) {
   if (!problem) return std::nullopt;
   harness::Case value;
   value.problem = *problem;
-  const Answer due = spec_answer(*problem);
+  const FlatRowViewAnswer due = spec_answer(*problem);
   if (due.refused) value.expected = harness::ExpectedRefusal{due.refused};
   else value.expected = harness::ExpectedView{due.num_rows, due.block_stride_rows, {}};
   return value;

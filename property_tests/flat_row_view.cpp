@@ -1,7 +1,7 @@
 // The flat row view of a paged cache: spec, reference and kernels against each other, and against memory itself.
 
 #include "property_tests/generators.h"
-#include "reference/flat_row_view.h"
+#include "property_tests/harness/flat_row_view_answers.h"
 #include "spec/flat_row_view.h"
 #include "spec/remap.h"
 
@@ -22,38 +22,13 @@ FlatRowViewProblem paged(int64_t num_blocks, int64_t block_size, int64_t head_di
   return {num_blocks, block_size, head_dim, {num_blocks, block_size, head_dim}, {block_stride, head_dim, 1}};
 }
 
-// What all three say of a cache: a view, or the rule that refuses it.
-struct Answer {
-  std::optional<Rule> refused;
-  int64_t num_rows = 0, block_stride_rows = 0;
-  bool operator==(const Answer&) const = default;
-};
-std::ostream& operator<<(std::ostream& os, const Answer& answer) {
-  if (answer.refused) return os << "refused by " << spec::id_of(*answer.refused);
-  return os << answer.num_rows << " rows, L = " << answer.block_stride_rows;
-}
+using Answer = FlatRowViewAnswer;
 
-Answer spec_answer(const FlatRowViewProblem& problem) {
-  if (const auto refusal = spec::refusal_of(problem)) return {refusal->rule};
-  const spec::FlatRowView view = spec::flat_row_view(problem);
-  return {{}, view.num_rows, view.block_stride_rows};
-}
-Answer reference_answer(const FlatRowViewProblem& problem) {
-  const auto result = reference::flat_kv_row_view(problem);
-  if (const auto* refusal = std::get_if<reference::Refusal>(&result)) return {refusal->rule};
-  const auto& view = std::get<reference::FlatRowView>(result);
-  return {{}, view.num_rows, view.block_stride_rows};
-}
 Answer kernels_answer(const FlatRowViewProblem& problem) {
-  PagedCache cache{problem.num_blocks, problem.block_size, problem.head_dim, {}, {}};
-  std::copy(std::begin(problem.extents), std::end(problem.extents), cache.extents);
-  std::copy(std::begin(problem.strides), std::end(problem.strides), cache.strides);
-  FlatRowView view{-7, -7};
-  const Status status = flat_row_view(cache, view);
-  if (status.ok()) return {{}, view.num_rows, view.block_stride_rows};
-  EXPECT_EQ(view.num_rows, -7) << "a refused call writes nothing";
-  EXPECT_STRNE(status.message(), "");
-  return {Rule(int(Rule::VA1) + int(status.code()) - int(StatusCode::kViewNegativeExtent))};
+  bool is_bad_refusal = false;
+  const Answer answer = harness::kernels_answer(problem, is_bad_refusal);
+  EXPECT_FALSE(is_bad_refusal) << "a refused call writes nothing, and says why";
+  return answer;
 }
 
 void expect_all(const FlatRowViewProblem& problem, const Answer& due) {
