@@ -3,8 +3,7 @@
 
 #include "fuzz/compare.h"
 #include "fuzz/input.h"
-#include "kernels/rank_ownership.h"
-#include "reference/rank_ownership.h"
+#include "property_tests/harness/rank_places.h"
 #include "spec/rank_ownership.h"
 
 #include <fmt/format.h>
@@ -57,17 +56,12 @@ harness::LocalLengthProblem decode_lengths(ByteChoices& choices) {
 }
 
 Outcome check_position(const spec::RankOwnership& dcp, int32_t tok) {
-  const spec::Share share = spec::share_of(dcp, tok);
-  const RankDivisors divisors = rank_divisors(dcp.size, share.rank, dcp.interleave);
-  OwnedPosition owned = owned_position_of(divisors, uint32_t(tok));
-  if (std::has_single_bit(uint32_t(dcp.size)) && std::has_single_bit(uint32_t(dcp.interleave))) {
-    const OwnedPosition shifted = owned_position_of<Sizes::kPowersOfTwo>(divisors, uint32_t(tok));
-    if (shifted.local != owned.local || shifted.owned != owned.owned) owned = {shifted.local, false};
+  const harness::Places at = harness::places_of(dcp, tok);
+  if (!at.kernels.owned || at.reference.rank != at.spec.rank) {
+    return finding_of("owner R3", fmt::format("position {}: writer's rank {}, reference {}", tok, at.spec.rank, at.reference.rank));
   }
-  const int32_t owner = reference::owner_of(dcp, tok), local = reference::local_of(dcp, tok);
-  if (!owned.owned || owner != share.rank) return finding_of("owner R3", fmt::format("position {}: writer's rank {}, reference {}", tok, share.rank, owner));
-  if (int64_t{owned.local} != share.local || local != share.local) {
-    return finding_of("local R4", fmt::format("position {}: writer {}, reference {}, kernels {}", tok, share.local, local, owned.local));
+  if (!harness::agree(at)) {
+    return finding_of("local R4", fmt::format("position {}: writer {}, reference {}, kernels {}", tok, at.spec.local, at.reference.local, at.kernels.local));
   }
   return {true, {}, {}};
 }

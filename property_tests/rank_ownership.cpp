@@ -1,8 +1,7 @@
 // Decode context parallelism: the arithmetic of P1-P4, over the spec, the reference and the kernels. On whole problems: laws.cpp.
 
-#include "kernels/rank_ownership.h"
 #include "property_tests/generators.h"
-#include "reference/rank_ownership.h"
+#include "property_tests/harness/rank_places.h"
 #include "spec/rank_ownership.h"
 #include "spec/remap.h"
 
@@ -17,25 +16,6 @@ namespace slotproof::harness {
 namespace {
 
 constexpr int32_t kIntMax = std::numeric_limits<int32_t>::max();
-
-// Where three independent ways put a position.
-struct Places {
-  spec::Share spec, reference;
-  OwnedPosition kernels;  // for the spec's rank; not owned where the arithmetic for powers of two differs from that for any sizes
-};
-Places places_of(const spec::RankOwnership& dcp, int32_t tok) {
-  const spec::Share share = spec::share_of(dcp, tok);
-  const RankDivisors divisors = rank_divisors(dcp.size, share.rank, dcp.interleave);
-  OwnedPosition owned = owned_position_of(divisors, uint32_t(tok));
-  if (std::has_single_bit(uint32_t(dcp.size)) && std::has_single_bit(uint32_t(dcp.interleave))) {
-    const OwnedPosition shifted = owned_position_of<Sizes::kPowersOfTwo>(divisors, uint32_t(tok));
-    if (shifted.local != owned.local || shifted.owned != owned.owned) owned = {shifted.local, false};
-  }
-  return {share, {reference::owner_of(dcp, tok), reference::local_of(dcp, tok)}, owned};
-}
-bool agree(const Places& p) {
-  return p.spec.rank == p.reference.rank && p.spec.local == p.reference.local && p.kernels.owned && int64_t{p.kernels.local} == p.spec.local;
-}
 
 TEST(RankOwnership, TheWriterThatSkipsRoundsPutsEveryPositionWhereTheOneThatDealsThemDoes) {
   for (const int32_t size : {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 17, 19, 23, 29, 31}) {
