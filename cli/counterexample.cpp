@@ -2,8 +2,6 @@
 
 #include "property_tests/harness/case_file.h"
 #include "property_tests/harness/shrinker.h"
-#include "spec/arguments.h"
-#include "spec/remap.h"
 
 #include <fmt/format.h>
 
@@ -27,18 +25,7 @@ harness::Case case_of(const RemapCase& remap_case, std::string id, std::string n
   value.kind = "counterexample";
   value.note = std::move(note);
   value.problem = remap_case;
-  harness::Frame frame(remap_case, 1);
-  const spec::RemapProblem problem = frame.problem();
-  if (const auto refusal = spec::refusal_of(problem)) {
-    value.expected = harness::ExpectedRefusal{refusal->rule};
-    return value;
-  }
-  const spec::ExpectedOutputs expected = spec::expected_outputs(problem);
-  harness::ExpectedRemap outputs;
-  outputs.out = harness::OwnedMatrix::filled(problem.num_tokens(), problem.topk(), 0);
-  std::copy_n(expected.slots.data(), expected.slots.size(), outputs.out.storage.begin());
-  if (remap_case.counts) outputs.valid_counts = std::vector<int32_t>(expected.valid_counts.begin(), expected.valid_counts.end());
-  value.expected = std::move(outputs);
+  value.expected = harness::expectation_of(remap_case);
   return value;
 }
 

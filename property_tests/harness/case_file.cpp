@@ -1,7 +1,11 @@
 #include "property_tests/harness/case_file.h"
 
 #include "property_tests/harness/case_file_parts.h"
+#include "property_tests/harness/frame.h"
+#include "spec/arguments.h"
+#include "spec/remap.h"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <fstream>
@@ -55,6 +59,19 @@ std::vector<Case> cases_of(const Json& file) {
 }
 
 }  // namespace
+
+Expectation expectation_of(const RemapCase& remap_case) {
+  Frame frame(remap_case, 1);
+  const spec::RemapProblem problem = frame.problem();
+  if (const auto refusal = spec::refusal_of(problem)) return ExpectedRefusal{refusal->rule};
+  if (!frame.holds_every_element()) return std::monostate{};
+  const spec::ExpectedOutputs expected = spec::expected_outputs(problem);
+  ExpectedRemap outputs;
+  outputs.out = OwnedMatrix::filled(problem.num_tokens(), problem.topk(), 0);
+  std::copy_n(expected.slots.data(), expected.slots.size(), outputs.out.storage.begin());
+  if (remap_case.counts) outputs.valid_counts = std::vector<int32_t>(expected.valid_counts.begin(), expected.valid_counts.end());
+  return outputs;
+}
 
 CaseFile parse_cases(const std::string& text) {
   CaseFile file;

@@ -38,6 +38,9 @@ struct LocalLengthProblem {
 // std::monostate: a problem without an expectation, which a counterexample may be.
 using Expectation = std::variant<std::monostate, ExpectedRemap, ExpectedView, ExpectedLocalLengths, ExpectedRefusal>;
 
+// What the spec expects of a problem. Nothing of a call whose arguments say more than there is memory for.
+Expectation expectation_of(const RemapCase& remap_case);
+
 struct Case {
   std::string id;
   std::string kind;    // group, for reading
