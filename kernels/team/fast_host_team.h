@@ -6,7 +6,7 @@
 // arithmetic on 16 columns of a row takes four SSE instructions. What depends on the data stays scalar: lookups in the block table
 // and the compaction's stores.
 
-#include "kernels/team/team.h"
+#include "kernels/team/host_warps.h"
 
 #include <array>
 #include <atomic>
@@ -91,25 +91,18 @@ class FastHostTeam {
   template <class T>
   PerThread<T> warp_shuffle_up(const PerThread<T>& x, uint32_t delta) {
     PerThread<T> result(*this);
-    const auto distance = static_cast<int32_t>(delta);
-    for (int32_t t = 0; t < Width; ++t) {
-      result[Thread{t}] = x[Thread{t % kWarpSize < distance ? t : t - distance}];
-    }
+    shuffle_up<Width>(x, delta, result);
     return result;
   }
   template <class T>
   PerThread<T> warp_broadcast(const PerThread<T>& x, int32_t lane) {
     PerThread<T> result(*this);
-    for (int32_t t = 0; t < Width; ++t) result[Thread{t}] = x[Thread{t / kWarpSize * kWarpSize + lane}];
+    broadcast<Width>(x, lane, result);
     return result;
   }
   PerThread<int32_t> warp_sum(const PerThread<int32_t>& x) {
     PerThread<int32_t> result(*this);
-    for (int32_t first = 0; first < Width; first += kWarpSize) {
-      int32_t sum = 0;
-      for (int32_t t = first; t < first + kWarpSize; ++t) sum += x[Thread{t}];
-      for (int32_t t = first; t < first + kWarpSize; ++t) result[Thread{t}] = sum;
-    }
+    sum_warps<Width>(x, result);
     return result;
   }
 

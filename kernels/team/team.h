@@ -60,7 +60,7 @@
 namespace slotproof {
 
 inline constexpr int kWarpSize = 32;
-inline constexpr int kWidestTeam = 512;
+inline constexpr int kWidestTeam = 256;
 
 struct Thread {
   int32_t index;  // in the team
