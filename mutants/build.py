@@ -20,13 +20,13 @@ class Builder:
         self.lock = threading.Lock()
         self.objects = {}
 
-    def compile(self, group, source, target, overlay=None):
+    def compile(self, group, source, target, overlay=None, flags=FLAGS):
         """Whether it compiles."""
         includes = ([f"-I{overlay}", f"-I{overlay}/kernels/include"] if overlay else []) + [f"-I{ROOT}", f"-I{ROOT}/kernels/include"]
         if group.needs_eigen:
             includes += ["-isystem", self.eigen]
         path = overlay / source if overlay and (overlay / source).exists() else ROOT / source
-        command = [self.compiler, *FLAGS, *includes, "-c", str(path), "-o", str(target)]
+        command = [self.compiler, *flags, *includes, "-c", str(path), "-o", str(target)]
         try:
             return subprocess.run(command, capture_output=True, timeout=COMPILE_SECONDS).returncode == 0
         except subprocess.TimeoutExpired:

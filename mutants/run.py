@@ -18,7 +18,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from build import Builder
-from judge import judge
+from judge import judge_by_cases
+from unit_tests import UnitTests
 from sources import GROUPS, ROOT
 
 # What a result depends on: where one of these changed, earlier results are no longer taken.
@@ -32,6 +33,11 @@ def fingerprint():
             if path.suffix in (".h", ".cpp", ".cuh") or path.name in ("judge.py", "build.py"):
                 total.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
     return total.hexdigest()[:16]
+
+
+# In this order, until one of them sees the mutant. The cases see what a back end's users can see; the unit tests also a plan that is
+# another one and as right.
+STAGES = ("drawn", "tests", "paths", "many")
 
 
 class State:
@@ -64,6 +70,12 @@ def named_mutants(folder):
             yield {"id": fault["name"], "named": True, "plugin": folder / f"{fault['name']}.so"}
 
 
+def stages_left(mutant, state, stages):
+    """Of a mutant that nothing has seen so far: the stages that it has not been through."""
+    known = state.results.get(mutant["id"], {"status": "survived", "through": []})
+    return [stage for stage in stages if stage not in known["through"]] if known["status"] == "survived" else []
+
+
 class Progress:
     def __init__(self, total):
         self.total, self.done, self.survived, self.begin, self.shown = total, 0, 0, time.monotonic(), 0.0
@@ -85,10 +97,11 @@ def main():
     parser.add_argument("--automatic", action="store_true", help="those of build/mutants/mutants.json (mutants/generate.py)")
     parser.add_argument("--named", action="store_true", help="the planted faults of property_tests/faults")
     parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="a file, an id or a name; may be given several times")
+    parser.add_argument("--stages", default=",".join(STAGES), help="some of the stages alone: %(default)s")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--minutes", type=float, help="begins no mutant after so long")
     parser.add_argument("--program", type=Path, default=ROOT / "build" / "dev" / "bin" / "slotproof")
-    parser.add_argument("--faults", type=Path, default=ROOT / "build" / "dev" / "faults")
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "dev", help="of preset dev: the planted faults, and the tests to link with mutants")
     parser.add_argument("--mutants", type=Path, default=ROOT / "build" / "mutants" / "mutants.json")
     parser.add_argument("--state", type=Path, default=ROOT / "findings" / "mutants" / "results.jsonl")
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "mutants")
@@ -96,7 +109,7 @@ def main():
     parser.add_argument("--eigen", default="/usr/include/eigen3")
     args = parser.parse_args()
 
-    mutants = list(named_mutants(args.faults)) if args.named else []
+    mutants = list(named_mutants(args.build / "faults")) if args.named else []
     if args.automatic:
         if not args.mutants.exists():
             parser.error(f"{args.mutants} is not there; mutants/generate.py makes it")
@@ -106,15 +119,26 @@ def main():
     for mutant in mutants:
         if mutant.get("named") and not mutant["plugin"].exists():
             parser.error(f"{mutant['plugin']} is not there; ./dev mutants builds it")
+    stages = args.stages.split(",")
+    if unknown := set(stages) - set(STAGES):
+        parser.error(f"there is no stage {', '.join(sorted(unknown))}")
     state = State(args.state, fingerprint())
-    waiting = [m for m in mutants if m["id"] not in state.results]
+    waiting = [m for m in mutants if stages_left(m, state, stages)]
     print(f"mutants: {len(mutants)}, of which {len(mutants) - len(waiting)} were judged before", file=sys.stderr)
     builder = Builder(args.work, args.compiler, args.eigen)
+    unit_tests = UnitTests(args.build, args.work, builder) if "tests" in stages else None
+
+    def result_at(stage, mutant, plugin):
+        if stage != "tests":
+            return judge_by_cases(args.program, plugin, stage)
+        return unit_tests.judge(mutant) if "file" in mutant else None
+
     if any("file" in mutant for mutant in waiting):
         for group in GROUPS:
-            control = judge(args.program, builder.control(group))
-            if control["status"] != "survived":
-                raise SystemExit(f"mutants: without a mutant, {group.name} fails: {control}")
+            if seen := judge_by_cases(args.program, builder.control(group), "drawn"):
+                raise SystemExit(f"mutants: without a mutant, {group.name} fails: {seen}")
+        if unit_tests:
+            unit_tests.check_control()
     stop = threading.Event()
     signal.signal(signal.SIGINT, lambda *_: stop.set())
     progress = Progress(len(waiting))
@@ -125,11 +149,17 @@ def main():
             return
         begin = time.monotonic()
         plugin, why_not = (mutant["plugin"], None) if mutant.get("named") else builder.build(mutant)
-        result = judge(args.program, plugin) if plugin else {"status": why_not}
+        result, through = ({"status": why_not}, []) if plugin is None else (None, list(state.results.get(mutant["id"], {}).get("through", [])))
+        for stage in stages_left(mutant, state, stages) if plugin else []:
+            result = result_at(stage, mutant, plugin)
+            through.append(stage)
+            if result or stop.is_set():
+                break
         if not mutant.get("named"):
             builder.remove(mutant)
-        if stop.is_set() and result["status"] == "survived":
-            return  # perhaps not to the end
+        if stop.is_set() and result is None:
+            return  # perhaps not to the end of the stage
+        result = {**(result or {"status": "survived"}), "through": through}
         kept = {name: mutant[name] for name in ("id", "named", "file", "line", "before", "after") if name in mutant}
         state.add({**kept, **result, "seconds": round(time.monotonic() - begin, 2)})
         progress.done += 1
@@ -142,7 +172,7 @@ def main():
     progress.show(is_last=True)
     if stop.is_set():
         return 130
-    if any(m["id"] not in state.results for m in mutants):
+    if any(stages_left(m, state, stages) for m in mutants):
         return 3
     return 1 if any(m.get("named") and state.results[m["id"]]["status"] != "killed" for m in mutants) else 0
 

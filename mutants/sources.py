@@ -13,6 +13,7 @@ class Group:
     files: tuple  # that are mutated
     sources: tuple  # of the plug-in
     needs_eigen: bool = False
+    only_tested: tuple = ()  # no part of the plug-in, but of the tests
 
 
 KERNELS = Group(
@@ -20,7 +21,8 @@ KERNELS = Group(
     tuple(f"kernels/{name}" for name in ("remap.h", "table_staging.h", "compaction.h", "register_tile.h", "remap_entry.h", "rank_ownership.h",
                                          "fast_divisor.h", "remap_view.cpp", "tiling.cpp")),
     tuple(f"kernels/{name}" for name in ("host_plugin.cpp", "arguments.cpp", "remap_host.cpp", "remap_view.cpp", "status.cpp", "storage_overlap.cpp",
-                                         "team/checked_copies.cpp", "team/checked_memory.cpp", "team/memory_fault.cpp", "tiling.cpp")))
+                                         "team/checked_copies.cpp", "team/checked_memory.cpp", "team/memory_fault.cpp", "tiling.cpp")),
+    only_tested=tuple(f"kernels/{name}" for name in ("diagnosis_host.cpp", "diagnosis_view.cpp", "kernel_path.cpp", "remap_host_fast.cpp")))
 REFERENCE = Group(
     "reference",
     ("reference/remap.cpp", "reference/remap_entry.h", "reference/arguments.cpp"),
