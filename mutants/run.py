@@ -20,60 +20,53 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from build import Builder
 from judge import judge_by_cases
 from unit_tests import UnitTests
-from sources import GROUPS, ROOT
+from sources import GROUPS, KERNELS, ROOT, group_of
 
-# What a result depends on: where one of these changed, earlier results are no longer taken.
-JUDGES = ("spec", "property_tests/harness", "cli", "kernels", "reference", "mutants")
-
-
-def fingerprint():
-    total = hashlib.sha256()
-    for folder in JUDGES:
-        for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in (".h", ".cpp", ".cuh") or path.name in ("judge.py", "build.py"):
-                total.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
-    return total.hexdigest()[:16]
+def key_of(mutant, cache={}):
+    """What a result is kept for: the mutated sources as they are. A judge that has changed since is run anew by --fresh."""
+    files = group_of(mutant["file"]).files if "file" in mutant else (*KERNELS.files, f"property_tests/faults/{mutant['id']}.patch")
+    if files not in cache:
+        total = hashlib.sha256()
+        for file in files:
+            total.update((ROOT / file).read_bytes())
+        cache[files] = total.hexdigest()[:16]
+    return cache[files]
 
 
-# In this order, until one of them sees the mutant. The cases see what a back end's users can see; the unit tests also a plan that is
-# another one and as right.
+# Until one of them sees the mutant. The cases see what a back end's users can see; the unit tests also a plan that is another one and
+# as right. Of the bodies they take long to build, so they come last there.
 STAGES = ("drawn", "tests", "paths", "many")
+STAGES_OF_BODIES = ("drawn", "paths", "many", "tests")
 
 
 class State:
     """A line a result, written when it is there. Half a line, of a process that was killed, is left out."""
 
-    def __init__(self, path, key):
-        self.path, self.key, self.lock = path, key, threading.Lock()
+    def __init__(self, path, mutants):
+        self.path, self.lock = path, threading.Lock()
         self.results = {}
         path.parent.mkdir(parents=True, exist_ok=True)
+        keys = {mutant["id"]: key_of(mutant) for mutant in mutants}
         for line in path.read_text().splitlines() if path.exists() else []:
             try:
                 result = json.loads(line)
             except ValueError:
                 continue
-            if result["key"] == key:
+            if keys.get(result["id"]) == result["key"]:
                 self.results[result["id"]] = result
 
-    def add(self, result):
+    def add(self, mutant, result):
         with self.lock:
-            self.results[result["id"]] = result
+            self.results[mutant["id"]] = result
             with open(self.path, "a") as file:
-                file.write(json.dumps({**result, "key": self.key}) + "\n")
-
-
-def named_mutants(folder):
-    """The planted faults of the remap, built by the test build."""
-    lists = json.loads((ROOT / "property_tests" / "faults" / "faults.json").read_text())
-    for kind in ("faults", "path_faults"):
-        for fault in lists[kind]:
-            yield {"id": fault["name"], "named": True, "plugin": folder / f"{fault['name']}.so"}
+                file.write(json.dumps({**result, "key": key_of(mutant)}) + "\n")
 
 
 def stages_left(mutant, state, stages):
     """Of a mutant that nothing has seen so far: the stages that it has not been through."""
     known = state.results.get(mutant["id"], {"status": "survived", "through": []})
-    return [stage for stage in stages if stage not in known["through"]] if known["status"] == "survived" else []
+    order = STAGES_OF_BODIES if mutant.get("file", "").startswith("kernels/") and mutant["file"].endswith(".h") else STAGES
+    return [stage for stage in order if stage in stages and stage not in known["through"]] if known["status"] == "survived" else []
 
 
 class Progress:
@@ -97,6 +90,7 @@ def main():
     parser.add_argument("--automatic", action="store_true", help="those of build/mutants/mutants.json (mutants/generate.py)")
     parser.add_argument("--named", action="store_true", help="the planted faults of property_tests/faults")
     parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="a file, an id or a name; may be given several times")
+    parser.add_argument("--fresh", action="store_true", help="forget what was judged before")
     parser.add_argument("--stages", default=",".join(STAGES), help="some of the stages alone: %(default)s")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--minutes", type=float, help="begins no mutant after so long")
@@ -122,7 +116,9 @@ def main():
     stages = args.stages.split(",")
     if unknown := set(stages) - set(STAGES):
         parser.error(f"there is no stage {', '.join(sorted(unknown))}")
-    state = State(args.state, fingerprint())
+    if args.fresh:
+        args.state.unlink(missing_ok=True)
+    state = State(args.state, mutants)
     waiting = [m for m in mutants if stages_left(m, state, stages)]
     print(f"mutants: {len(mutants)}, of which {len(mutants) - len(waiting)} were judged before", file=sys.stderr)
     builder = Builder(args.work, args.compiler, args.eigen)
@@ -161,7 +157,7 @@ def main():
             return  # perhaps not to the end of the stage
         result = {**(result or {"status": "survived"}), "through": through}
         kept = {name: mutant[name] for name in ("id", "named", "file", "line", "before", "after") if name in mutant}
-        state.add({**kept, **result, "seconds": round(time.monotonic() - begin, 2)})
+        state.add(mutant, {**kept, **result, "seconds": round(time.monotonic() - begin, 2)})
         progress.done += 1
         progress.survived += result["status"] == "survived"
         progress.show()

@@ -22,7 +22,7 @@ KERNELS = Group(
                                          "fast_divisor.h", "remap_view.cpp", "tiling.cpp")),
     tuple(f"kernels/{name}" for name in ("host_plugin.cpp", "arguments.cpp", "remap_host.cpp", "remap_view.cpp", "status.cpp", "storage_overlap.cpp",
                                          "team/checked_copies.cpp", "team/checked_memory.cpp", "team/memory_fault.cpp", "tiling.cpp")),
-    only_tested=tuple(f"kernels/{name}" for name in ("diagnosis_host.cpp", "diagnosis_view.cpp", "kernel_path.cpp", "remap_host_fast.cpp")))
+    only_tested=("kernels/kernel_path.cpp",))
 REFERENCE = Group(
     "reference",
     ("reference/remap.cpp", "reference/remap_entry.h", "reference/arguments.cpp"),

@@ -1,0 +1,174 @@
+"""Writes docs/results/mutants.md and mutants.json from the results that run.py kept.
+
+usage: report.py [--state findings/mutants/results.jsonl] [--out docs/results]
+
+The score is killed / (all that compile and make other machine code, less the equivalent ones). Which are equivalent, and why, is said in
+mutants/equivalent.json, by hand. Exit code 1: a survivor that it does not explain, or one that it explains and that was killed.
+"""
+
+import argparse
+import json
+import re
+import statistics
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from run import State
+from sources import GROUPS, ROOT
+
+GOAL = 0.95
+MANY_CASES = 20000
+
+
+def load(state_path, mutants_path):
+    """(named, automatic): what is known of each, in the order of the lists."""
+    faults = json.loads((ROOT / "property_tests" / "faults" / "faults.json").read_text())
+    mutants = json.loads(mutants_path.read_text())
+    state = State(state_path, [*mutants, *({"id": fault["name"]} for kind in ("faults", "path_faults") for fault in faults[kind])])
+    named = [{**fault, **state.results.get(fault["name"], {"status": "not run"})} for kind in ("faults", "path_faults") for fault in faults[kind]]
+    automatic = [{**mutant, **state.results.get(mutant["id"], {"status": "not run"})} for mutant in mutants]
+    return named, automatic
+
+
+class Equivalents:
+    """Every entry: a file, a pattern of the line before and one of the line after, and the reason."""
+
+    def __init__(self, path):
+        self.entries = json.loads(path.read_text())["equivalent"]
+        self.used = Counter()
+
+    def reason_of(self, mutant):
+        for i, entry in enumerate(self.entries):
+            if entry["file"] == mutant["file"] and re.search(entry["before"], mutant["before"]) and re.search(entry.get("after", ""), mutant["after"]):
+                self.used[i] += 1
+                return entry["reason"]
+        return None
+
+    def unused(self):
+        return [entry for i, entry in enumerate(self.entries) if not self.used[i]]
+
+
+def scores(automatic):
+    """A row for each file: how many of each kind, and the score."""
+    rows = {}
+    for mutant in automatic:
+        row = rows.setdefault(mutant["file"], Counter())
+        row["equivalent" if mutant.get("reason") else mutant["status"]] += 1
+    return rows
+
+
+def score_of(row):
+    judged = row["killed"] + row["survived"]
+    return row["killed"] / judged if judged else None
+
+
+def seen_by(mutants):
+    """For each invariant, no_fault and each law: the mutants that it saw."""
+    seen = defaultdict(set)
+    for mutant in mutants:
+        for name in (*mutant.get("invariants", {}), *mutant.get("laws", {})):
+            seen[name].add(mutant.get("name") or mutant["id"])
+    return seen
+
+
+def matrix_lines(named, automatic):
+    seen, seen_named = seen_by(named + automatic), seen_by(named)
+    ids = {mutant["id"]: mutant for mutant in automatic}
+    lines = ["| seen by | named | automatic | it alone | or implied by |", "|---|---|---|---|---|"]
+    for name in sorted(seen, key=lambda n: (n[0].isupper(), -len(seen[n]))):
+        others = set().union(*(mutants for other, mutants in seen.items() if other != name))
+        alone = sorted(seen[name] - others)
+        shown = ", ".join(f"`{m}`" for m in [m for m in alone if m not in ids][:4]) or (f"{len(alone)} automatic ones" if alone else "-")
+        more = len(alone) - min(4, len([m for m in alone if m not in ids]))
+        implied = "" if alone else ", ".join(sorted(cover(name, seen)))
+        lines.append(f"| {name} | {len(seen_named[name])} | {len(seen[name]) - len(seen_named[name])} | "
+                     f"{len(alone)}{': ' + shown if alone else ''}{f' and {more} more' if alone and more > 0 and shown[0] == '`' else ''} | {implied} |")
+    return lines
+
+
+def cover(name, seen):
+    """Few others that together see all that `name` sees: always the one that sees most of the rest."""
+    left, chosen = set(seen[name]), []
+    while left:
+        best = max((other for other in seen if other != name), key=lambda other: len(seen[other] & left))
+        chosen.append(best)
+        left -= seen[best]
+    return chosen
+
+
+def median(values):
+    return round(statistics.median(values)) if values else None
+
+
+def page(named, automatic, equivalents):
+    killed = [m for m in named + automatic if m["status"] == "killed"]
+    by_cases = [m for m in killed if m.get("cases")]
+    rows = scores(automatic)
+    total = sum(rows.values(), Counter())
+    named_alive = [m["name"] for m in named if m["status"] != "killed"]
+    lines = ["# Mutants: figures", "", "Written by `mutants/report.py` from what `./dev mutants` kept; all of it in `mutants.json`. What the columns mean: `docs/assurance.md`.", "",
+             f"- Named mutants, planted in the compiled sources by hand (`property_tests/faults`): {len(named) - len(named_alive)} of {len(named)} are killed"
+             f"{'; ALIVE: ' + ', '.join(named_alive) if named_alive else ''}. The diagnosis's own, the checkers' own and those of the CUDA build are killed by tests of theirs in `./dev test` and `./dev gpu`.",
+             f"- Automatic mutants (universalmutator, rules in `mutants/kernels.rules`): {sum(total.values())} made; {total['stillborn']} do not compile, {total['same code']} make the machine code "
+             f"that was there before, {total['equivalent']} are equivalent by reasons below, {total['not run']} were not run. Of the other {total['killed'] + total['survived']}, {total['killed']} are killed: "
+             f"**{100 * (score_of(total) or 0):.1f} %** (goal {100 * GOAL:.0f} %).",
+             f"- Cases until a mutant shows: median {median([m['cases'] for m in by_cases])}, nine in ten within {round(statistics.quantiles([m['cases'] for m in by_cases], n=10)[8])}; "
+             f"{sum(m['stage'] == 'paths' for m in killed)} show only in the cases that take every path of the kernels, "
+             f"{sum(m['stage'] == 'tests' for m in killed)} only in unit tests, {sum(m['stage'] != 'paths' and m['cases'] > MANY_CASES for m in by_cases)} need more than {MANY_CASES} drawn cases.",
+             f"- Shrunk problems (one second is given to it): median {median([m['rows'] for m in by_cases if m.get('rows') is not None])} rows of {median([m['columns'] for m in by_cases if m.get('columns') is not None])} columns.", "",
+             "| file | killed | survive | equivalent | same code | stillborn | score |", "|---|---|---|---|---|---|---|"]
+    for file, row in rows.items():
+        score = score_of(row)
+        lines.append(f"| `{file}` | {row['killed']} | {row['survived']} | {row['equivalent']} | {row['same code']} | {row['stillborn']} | {'-' if score is None else f'{100 * score:.1f} %'} |")
+    lines += ["", "## Which invariant sees which", "",
+              "Of each mutant that cases show, every case of the first few hundred was judged by all invariants and laws, also behind the first finding. On the checked host a body that misuses memory ends with "
+              "a fault (`no_fault`) before there is an output to judge; on a GPU or in a foreign kernel it would be for the invariants.", ""]
+    lines += matrix_lines([m for m in named if m["status"] == "killed"], [m for m in automatic if m["status"] == "killed"])
+    lines += ["", "## Named mutants", "", "| mutant | cases | shrunk to | explained as | seen by |", "|---|---|---|---|---|"]
+    for m in named:
+        if m["status"] != "killed":
+            lines.append(f"| `{m['name']}` | | | {m['status']} | |")
+            continue
+        cases = "paths" if m["stage"] == "paths" else m["cases"]
+        lines.append(f"| `{m['name']}` | {cases} | {m['rows']} x {m['columns']} | {m['finding']} {m['rule'] or ''} | {', '.join([*m['invariants'], *m['laws']])} |")
+    lines += ["", "## Survivors", ""]
+    survivors = [m for m in automatic if m["status"] == "survived" and not m.get("reason")]
+    lines += [f"- `{m['file']}`: `{m['before'].strip()}` becomes `{m['after'].strip()}`" for m in survivors] or ["None without a reason."]
+    lines += ["", "## Equivalent", "", "By reason (`mutants/equivalent.json`):", ""]
+    by_reason = defaultdict(list)
+    for m in automatic:
+        if m.get("reason"):
+            by_reason[m["file"], m["reason"]].append(m)
+    lines += [f"- `{file}`, {len(found)}: {reason}" for (file, reason), found in by_reason.items()]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--state", type=Path, default=ROOT / "findings" / "mutants" / "results.jsonl")
+    parser.add_argument("--mutants", type=Path, default=ROOT / "build" / "mutants" / "mutants.json")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results")
+    args = parser.parse_args()
+    named, automatic = load(args.state, args.mutants)
+    equivalents = Equivalents(ROOT / "mutants" / "equivalent.json")
+    for mutant in automatic:
+        if mutant["status"] == "survived":
+            mutant["reason"] = equivalents.reason_of(mutant)
+    (args.out / "mutants.md").write_text(page(named, automatic, equivalents))
+    keep = ("name", "id", "file", "line", "before", "after", "status", "reason", "stage", "cases", "finding", "rule", "rows", "columns", "invariants", "laws", "rules", "seconds")
+    data = {"format": "slotproof-mutants", "version": 1,
+            "named": [{k: m[k] for k in keep if m.get(k) is not None} for m in named],
+            "automatic": [{k: m[k] for k in keep if m.get(k) is not None} for m in automatic]}
+    lines = ",\n".join(f' "{kind}": [\n  ' + ",\n  ".join(json.dumps(m) for m in data[kind]) + "\n ]" for kind in ("named", "automatic"))
+    (args.out / "mutants.json").write_text(f'{{"format": "{data["format"]}", "version": {data["version"]},\n{lines}\n}}\n')
+    unexplained = [m for m in automatic if m["status"] == "survived" and not m["reason"]]
+    for entry in equivalents.unused():
+        print(f"mutants: nothing that survives is explained by {entry}", file=sys.stderr)
+    print(f"mutants: {len(unexplained)} survivors without a reason; {args.out / 'mutants.md'} is written", file=sys.stderr)
+    return 1 if unexplained or equivalents.unused() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
