@@ -1,5 +1,6 @@
 #include "fuzz/compare.h"
 
+#include "fuzz/steering.h"
 #include "property_tests/harness/judge.h"
 #include "property_tests/harness/kernel_arguments.h"
 #include "reference/remap.h"
@@ -33,6 +34,7 @@ void sort_prefixes(const spec::RemapProblem& problem) {
 
 // The judge's most telling finding; it knows the invariant's name and where it broke.
 std::optional<Outcome> judged(const RemapCase& remap_case, bool has_repeats) {
+  const Unsteered unsteered;
   const harness::Verdict verdict = harness::judge(host(), remap_case, {.has_repeats = has_repeats});
   if (verdict.findings.empty()) return std::nullopt;
   const harness::Finding& finding = harness::most_telling(verdict.findings);
