@@ -227,7 +227,8 @@ void CheckedMemory::read_shared(SharedBlock& block, int32_t i, int32_t count, st
 void CheckedMemory::write_shared(SharedBlock& block, int32_t i, int32_t thread) {
   if (i < 0 || i >= block.size) throw_at(block, FaultKind::kOverrun, Access::kWrite, i, thread);
   Cell& cell = block.cells[static_cast<std::size_t>(i)];
-  if (is_touched_since(team_time_, cell)) check_shared(block, cell, Access::kWrite, i, thread);
+  const bool is_own = cell.writer == thread && cell.read_time < team_time_;  // nobody else touched it: what is dropped, for one
+  if (!is_own && is_touched_since(team_time_, cell)) check_shared(block, cell, Access::kWrite, i, thread);
   cell.write_time = now_;
   cell.writer = static_cast<int16_t>(thread);
 }
