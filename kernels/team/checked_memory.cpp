@@ -197,8 +197,9 @@ void CheckedMemory::add_to_tensor(TensorId id, const void* row_data, int32_t row
 
 CheckedMemory::SharedBlock& CheckedMemory::shared_block(const void* key, const char* name, int32_t size,
                                                         std::size_t size_bytes) {
+  if (last_block_ != nullptr && last_block_->key == key) return *last_block_;
   for (const auto& block : blocks_) {
-    if (block->key == key) return *block;
+    if (block->key == key) return *(last_block_ = block.get());
   }
   const std::size_t units = (size_bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t);
   auto block = std::make_unique<SharedBlock>(
@@ -206,7 +207,7 @@ CheckedMemory::SharedBlock& CheckedMemory::shared_block(const void* key, const c
                   std::vector<Cell>(static_cast<std::size_t>(size))});
   static_assert(alignof(std::max_align_t) % 16 == 0);
   blocks_.push_back(std::move(block));
-  return *blocks_.back();
+  return *(last_block_ = blocks_.back().get());
 }
 
 void CheckedMemory::read_shared(SharedBlock& block, int32_t i, int32_t count, std::size_t vector_bytes, int32_t thread) {

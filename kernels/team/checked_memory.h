@@ -179,6 +179,7 @@ class CheckedMemory {
   const char* phase_ = kTeamScope;
   Tensor tensors_[kNumTensors];
   std::vector<std::unique_ptr<SharedBlock>> blocks_;
+  SharedBlock* last_block_ = nullptr;  // that was asked for: bodies ask for one again and again
   struct CtaStart {
     uint64_t time;
     int32_t cta;
