@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace slotproof::cli {
 namespace {
@@ -47,8 +48,8 @@ class Campaign {
     if (options_.has_every_path) check_every_path();
     while (!is_through()) {
       for (size_t i = 0; i < backends_.size(); ++i) {
-        if (!report_.backends[i].counterexample) check_drawn_case(*backends_[i], report_.backends[i]);
-        if (!report_.backends[i].counterexample && report_.next_case >= kFirstLawCase) check_law_in_turn(*backends_[i], report_.backends[i]);
+        if (is_wanted(report_.backends[i])) check_drawn_case(*backends_[i], report_.backends[i]);
+        if (is_wanted(report_.backends[i]) && report_.next_case >= kFirstLawCase) check_law_in_turn(*backends_[i], report_.backends[i]);
       }
       ++report_.next_case;
       if (meter_.is_due()) tell("checking");
@@ -65,8 +66,9 @@ class Campaign {
   bool is_through() {
     if (should_stop_()) return report_.is_interrupted = true;
     if (meter_.is_through(num_cases())) return true;
-    return std::all_of(report_.backends.begin(), report_.backends.end(), [](const BackendTally& tally) { return tally.counterexample.has_value(); });
+    return std::none_of(report_.backends.begin(), report_.backends.end(), [&](const BackendTally& tally) { return is_wanted(tally); });
   }
+  bool is_wanted(const BackendTally& tally) const { return options_.keeps_going || !tally.counterexample; }
 
   uint64_t num_cases() const { return report_.next_case - options_.first_case; }
 
@@ -94,14 +96,14 @@ class Campaign {
     const RemapCase remap_case = case_for_law(backend, law, report_.next_case);
     const std::string name = fmt::format("case {} law {}", report_.next_case, spec::id_of(law));
     const harness::LawVerdict verdict = check_law(backend, tally, law, remap_case, name);
-    if (verdict.findings.empty()) return;
+    if (verdict.findings.empty() || tally.counterexample) return;
     const auto judge_by_law = [&, law](const RemapCase& candidate) {
       Verdict found;
       found.findings = harness::check_law(law, backend, candidate, &options_.accepted).findings;
       return found;
     };
     tally.counterexample = minimize(tally, remap_case, name, verdict.findings.front(), judge_by_law);
-    name_broken_laws(backend, tally);
+    if (!options_.keeps_going) name_broken_laws(backend, tally);
   }
 
   RemapCase case_for_law(const Backend& backend, spec::Law law, uint64_t index) const {
@@ -117,7 +119,7 @@ class Campaign {
     tally.num_indices += verdict.num_indices;
     InvariantTally& of_law = tally.laws[size_t(law)];
     of_law.num_exercised += verdict.is_exercised;
-    for (const Finding& finding : verdict.findings) ++(finding.breach ? of_law : tally.no_fault).num_failures;
+    for (const Finding& finding : verdict.findings) add_failure(finding.breach ? of_law : tally.no_fault, tally.num_cases);
     return verdict;
   }
 
@@ -140,7 +142,7 @@ class Campaign {
         if (should_stop_()) return;
         // What the signature cannot say it is not asked for.
         const harness::BackendInfo& info = backends_[i]->info();
-        if (report_.backends[i].counterexample || info.capabilities != SLOTPROOF_CAN_ALL || info.level != harness::Level::kStable) continue;
+        if (!is_wanted(report_.backends[i]) || info.capabilities != SLOTPROOF_CAN_ALL || info.level != harness::Level::kStable) continue;
         check_case(*backends_[i], report_.backends[i], harness::case_of(kernel_path_of(path)), fmt::format("path {}", path));
         if (meter_.is_due()) tell("launching every path of the kernels");
       }
@@ -162,15 +164,25 @@ class Campaign {
     for (size_t i = 0; i < spec::kNumInvariants; ++i) tally.invariants[i].num_exercised += verdict.is_exercised[i];
     for (size_t i = 0; i < harness::kNumCorners; ++i) report_.corners[i] += verdict.corners.test(i);
     if (verdict.findings.empty()) return;
+    ++tally.num_failing;
     std::array<bool, spec::kNumInvariants> has_failed{};
     for (const Finding& finding : verdict.findings) {
-      if (finding.violation) has_failed[size_t(finding.violation->invariant)] = true;
-      else ++tally.no_fault.num_failures;
+      if (!finding.violation) {
+        add_failure(tally.no_fault, tally.num_cases);
+        continue;
+      }
+      InvariantTally& of_invariant = tally.invariants[size_t(finding.violation->invariant)];
+      if (!std::exchange(has_failed[size_t(finding.violation->invariant)], true)) add_failure(of_invariant, tally.num_cases);
+      of_invariant.rules.insert(finding.violation->rule);
     }
-    for (size_t i = 0; i < spec::kNumInvariants; ++i) tally.invariants[i].num_failures += has_failed[i];
+    if (tally.counterexample) return;
     const auto judge_again = [&](const RemapCase& candidate) { return judge(backend, candidate); };
     tally.counterexample = minimize(tally, remap_case, name, most_telling(verdict.findings), judge_again);
-    name_broken_laws(backend, tally);
+    if (!options_.keeps_going) name_broken_laws(backend, tally);
+  }
+
+  static void add_failure(InvariantTally& tally, int64_t case_number) {
+    if (tally.num_failures++ == 0) tally.first_failure = case_number;
   }
 
   Counterexample minimize(const BackendTally& tally, const RemapCase& failing, const std::string& name, const Finding& wanted,
@@ -182,6 +194,7 @@ class Campaign {
     };
     setting.should_stop = should_stop_;
     setting.folder = options_.findings;
+    setting.most_seconds = options_.shrink_seconds;
     setting.id = fmt::format("{}-{}", file_stem_of(tally.name), id_of(name));
     Counterexample found = cli::minimize(failing, wanted, setting);
     found.case_name = name;

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct CampaignOptions {
   std::optional<harness::Level> level;  // absent: each back end's own
   harness::AcceptedDivergences accepted;
   std::filesystem::path findings = "findings";
+  double shrink_seconds = kDefaultShrinkSeconds;  // at most, for a counterexample
+  bool keeps_going = false;        // behind a counterexample, to count what each invariant and law sees
   bool has_every_path = false;     // a case for each path of our kernels comes first, whatever the cases or the seconds
   bool requires_coverage = false;  // for the report
   bool requires_corners = false;   // for the report
@@ -33,6 +36,8 @@ struct CampaignOptions {
 struct InvariantTally {
   int64_t num_exercised = 0;
   int64_t num_failures = 0;
+  int64_t first_failure = 0;        // cases that had been compared by then, this one included; 0: none failed
+  std::set<spec::Rule> rules = {};  // under which an invariant failed
 };
 
 struct BackendTally {
@@ -40,6 +45,7 @@ struct BackendTally {
   std::string description;
   std::string level;
   int64_t num_cases = 0;     // compared
+  int64_t num_failing = 0;   // of these, cases with a finding
   int64_t num_accepted = 0;  // not compared: an accepted divergence
   int64_t num_indices = 0;
   double seconds = 0;        // in the back end and the checks
@@ -67,7 +73,7 @@ struct CampaignReport {
   bool is_covered() const;  // every back end that runs our kernels launched each of their paths, and there is such a back end
 };
 
-// Runs until the cases or the seconds are through, every back end has a counterexample, or should_stop says so.
+// Runs until the cases or the seconds are through, should_stop says so, or, unless it keeps going, every back end has a counterexample.
 CampaignReport run_campaign(const CampaignOptions& options, std::vector<std::unique_ptr<harness::Backend>>& backends,
                             const std::function<void(const Progress&)>& on_progress, const std::function<bool()>& should_stop);
 

@@ -34,6 +34,9 @@ struct CheckOptions {
   std::string json, junit;
   std::string findings = "findings";
   bool has_exact_buffers = false, is_in_process = false, has_every_path = false, requires_coverage = false, requires_corners = false;
+  bool keeps_going = false;
+  double shrink_seconds = kDefaultShrinkSeconds;
+  double time_limit = harness::BackendOptions{}.time_limit_s;
   bool is_bulk = false;
   int32_t topk = 0;
 };
@@ -90,8 +93,10 @@ Backends make_backends(const CheckOptions& options) {
   }
   const bool is_default = names.empty();
   if (is_default) names.assign(std::begin(harness::kOwnBackends), std::end(harness::kOwnBackends));
+  harness::BackendOptions with = backend_options_of(options.has_exact_buffers, options.is_in_process);
+  with.time_limit_s = options.time_limit;
   for (const std::string& name : names) {
-    auto [backend, reason] = harness::make_backend(name, backend_options_of(options.has_exact_buffers, options.is_in_process));
+    auto [backend, reason] = harness::make_backend(name, with);
     if (backend) {
       backends.present.push_back(std::move(backend));
     } else if (is_default) {
@@ -140,8 +145,8 @@ std::string bulk_usage_error_of(const CheckOptions& options) {
     return "--bulk runs on one back end, cuda (the default), host-fast or host";
   }
   if (!options.faults.empty() || !options.level.empty() || !options.accepted.empty() || !options.junit.empty() || options.has_exact_buffers ||
-      options.is_in_process || options.has_every_path || options.requires_coverage || options.requires_corners) {
-    return "--bulk goes with none of --fault, --level, --accept, --junit, --exact-buffers, --in-process, --every-path, --require-coverage and --require-corners";
+      options.is_in_process || options.keeps_going || options.has_every_path || options.requires_coverage || options.requires_corners) {
+    return "--bulk goes with none of --fault, --level, --accept, --junit, --keep-going, --exact-buffers, --in-process, --every-path, --require-coverage and --require-corners";
   }
   return {};
 }
@@ -186,6 +191,8 @@ int run_check(const CheckOptions& options) {
   campaign.num_cases = options.num_cases;
   campaign.seconds = options.seconds;
   campaign.findings = options.findings;
+  campaign.shrink_seconds = options.shrink_seconds;
+  campaign.keeps_going = options.keeps_going;
   campaign.has_every_path = options.has_every_path;
   campaign.requires_coverage = options.requires_coverage;
   campaign.requires_corners = options.requires_corners;
@@ -232,6 +239,9 @@ Command add_check(CLI::App& app) {
   app.add_option("--findings", options->findings, "Folder for counterexamples")->capture_default_str();
   app.add_flag("--exact-buffers", options->has_exact_buffers, kExactBuffersHelp);
   app.add_flag("--in-process", options->is_in_process, kInProcessHelp);
+  app.add_option("--time-limit", options->time_limit, "Seconds that one call of a plug-in or of the CUDA worker may take")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--shrink-seconds", options->shrink_seconds, "Seconds that making a counterexample smaller may take")->check(CLI::NonNegativeNumber)->capture_default_str();
+  app.add_flag("--keep-going", options->keeps_going, "Go on behind a counterexample, and count in how many cases each invariant and law sees the fault");
   app.add_flag("--every-path", options->has_every_path, "Begin with a case for each path that the launcher of our kernels can pick");
   app.add_flag("--require-corners", options->requires_corners, "Fail where a corner was not reached (slotproof corners lists them)");
   app.add_flag("--require-coverage", options->requires_coverage, "Fail where such a path was never launched");

@@ -17,7 +17,6 @@ using harness::RemapCase;
 using harness::Verdict;
 
 // Long enough for the last step of a stubborn one, short enough that nobody waits.
-constexpr double kShrinkSeconds = 8.0;
 
 harness::Case case_of(const RemapCase& remap_case, std::string id, std::string note) {
   harness::Case value;
@@ -59,8 +58,10 @@ Counterexample minimize(const RemapCase& failing, const Finding& wanted, const S
     if (finding) found.finding = *finding;
     return finding != nullptr;
   };
-  const harness::Shrunk shrunk = harness::shrink(failing, still_fails, 20000, [&] { return seconds() > kShrinkSeconds || setting.should_stop(); });
+  const harness::Shrunk shrunk = harness::shrink(failing, still_fails, 20000, [&] { return seconds() > setting.most_seconds || setting.should_stop(); });
   found.shrunk = shrunk.remap_case;
+  // A small problem shows more than the one that it came from: with a single entry, which rule it is.
+  if (const Verdict last = setting.judge(found.shrunk); !last.findings.empty()) found.finding = harness::most_telling(last.findings);
   found.num_steps = shrunk.num_steps;
   found.num_tries = shrunk.num_tries;
   found.seconds = seconds();

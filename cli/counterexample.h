@@ -23,11 +23,14 @@ struct Counterexample {
   std::string save_error;  // empty where the file was written
 };
 
+inline constexpr double kDefaultShrinkSeconds = 8;
+
 struct ShrinkSetting {
   std::function<harness::Verdict(const harness::RemapCase&)> judge;
   std::function<bool()> should_stop;
   std::filesystem::path folder;
   std::string id;  // of the case, and the stem of its file
+  double most_seconds = kDefaultShrinkSeconds;
 };
 
 // Shrinks a case that fails by `wanted`, and saves the smallest one and the first.

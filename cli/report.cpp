@@ -102,6 +102,13 @@ std::string program() {
 
 namespace {
 
+nlohmann::ordered_json json_of(const InvariantTally& tally) {
+  nlohmann::ordered_json json{{"exercised", tally.num_exercised}, {"failures", tally.num_failures}};
+  if (tally.num_failures > 0) json["first_failure"] = tally.first_failure;
+  for (const spec::Rule rule : tally.rules) json["rules"].push_back(spec::id_of(rule));
+  return json;
+}
+
 std::string_view verdict_of(const CampaignReport& report) {
   if (!report.holds()) return "COUNTEREXAMPLE FOUND";
   const bool has_judged = std::any_of(report.backends.begin(), report.backends.end(), [](const BackendTally& tally) { return tally.num_cases > 0; });
@@ -202,16 +209,12 @@ std::string json_of(const CampaignReport& report, const std::vector<AbsentBacken
   json["seconds"] = report.seconds;
   for (const BackendTally& tally : report.backends) {
     nlohmann::ordered_json backend{{"name", tally.name}, {"description", tally.description}, {"level", tally.level}, {"cases", tally.num_cases},
-                                   {"cases_accepted_unjudged", tally.num_accepted}, {"indices", tally.num_indices}, {"seconds", tally.seconds}};
+                                   {"cases_failing", tally.num_failing}, {"cases_accepted_unjudged", tally.num_accepted}, {"indices", tally.num_indices}, {"seconds", tally.seconds}};
     for (const spec::InvariantText& invariant : spec::invariants()) {
-      const InvariantTally& t = tally.invariants[size_t(invariant.invariant)];
-      backend["invariants"][std::string(invariant.name)] = {{"exercised", t.num_exercised}, {"failures", t.num_failures}};
+      backend["invariants"][std::string(invariant.name)] = json_of(tally.invariants[size_t(invariant.invariant)]);
     }
-    for (const spec::LawText& law : spec::laws()) {
-      const InvariantTally& t = tally.laws[size_t(law.law)];
-      backend["laws"][std::string(law.id)] = {{"exercised", t.num_exercised}, {"failures", t.num_failures}};
-    }
-    backend["invariants"]["no_fault"] = {{"exercised", tally.no_fault.num_exercised}, {"failures", tally.no_fault.num_failures}};
+    backend["invariants"]["no_fault"] = json_of(tally.no_fault);
+    for (const spec::LawText& law : spec::laws()) backend["laws"][std::string(law.id)] = json_of(tally.laws[size_t(law.law)]);
     if (tally.counterexample) {
       const Counterexample& found = *tally.counterexample;
       backend["counterexample"] = {{"case", found.case_name}, {"finding", found.finding.name()}, {"text", describe(found.finding)},

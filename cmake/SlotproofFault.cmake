@@ -1,11 +1,12 @@
 # A planted fault is a patch of the kernels' sources, built into a plug-in of its own: <build>/faults/<name>.so.
 #
-#   slotproof_add_fault(NAME name [ALL_KERNELS] [PATCH file] [FOLDER folder] [ENTRY file] [SOURCES file...])
+#   slotproof_add_fault(NAME name [PATCH file] [FOLDER folder] [ENTRY file] [SOURCES file...])
 #   slotproof_add_cuda_fault(NAME name [PATCH file])   the same for the kernels on the GPU: <build>/faults/cuda/<name>.so
 #   slotproof_add_fuzz_fault(name patch)   a program slotproof_fuzz_fault_<name> with the patched sources, which the caller links
 #
-# Without a patch: the kernels as they are, as a control. ALL_KERNELS: where narrow teams do not show the fault; compiles longer. FOLDER: under <build>/faults. ENTRY: the source of the exported function,
-# kernels/host_plugin.cpp unless given. SOURCES: further sources of the kernels that it needs. Paths are relative to the project.
+# Without a patch: the kernels as they are, as a control; with one, a kernel of each kind (kernels/compiled_kernels.h).
+# FOLDER: under <build>/faults. ENTRY: the source of the exported function, kernels/host_plugin.cpp unless given. SOURCES: further
+# sources of the kernels that it needs. Paths are relative to the project.
 #
 # Only what a patch changes is copied: to an overlay that stands before the source tree on the include path. Only the sources
 # that see a change are compiled; all other objects are those of the control. The target is slotproof_fault_<name>.
@@ -118,7 +119,7 @@ function(slotproof_add_fault_common)
 endfunction()
 
 function(slotproof_add_fault)
-  cmake_parse_arguments(PARSE_ARGV 0 fault "ALL_KERNELS" "NAME;PATCH;FOLDER;ENTRY" "SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 0 fault "" "NAME;PATCH;FOLDER;ENTRY" "SOURCES")
   if(NOT fault_ENTRY)
     set(fault_ENTRY kernels/host_plugin.cpp)
   endif()
@@ -156,14 +157,13 @@ function(slotproof_add_fault)
   add_library(${target} MODULE ${own_sources} "$<FILTER:$<TARGET_OBJECTS:slotproof_fault_common>,EXCLUDE,/(${pattern})\\.o$>")
   target_include_directories(${target} BEFORE PRIVATE "${overlay}")
   slotproof_set_fault_options(${target})
-  if(fault_PATCH AND NOT fault_ALL_KERNELS)
-    target_compile_definitions(${target} PRIVATE SLOTPROOF_MOST_TEAM_WIDTH=64)
+  if(fault_PATCH)
+    target_compile_definitions(${target} PRIVATE SLOTPROOF_FEW_KERNELS)
   endif()
   slotproof_finish_fault(${target} "${fault_NAME}" "${CMAKE_BINARY_DIR}/faults/${fault_FOLDER}")
 endfunction()
 
-# The kernels are compiled only where the patch changes them, and then at one team width of two warps, the least that shows what
-# goes wrong between warps; else they are those of the build.
+# The kernels are compiled only where the patch changes them, and then one of each kind; else they are those of the build.
 function(slotproof_add_cuda_fault)
   cmake_parse_arguments(PARSE_ARGV 0 fault "" "NAME;PATCH" "")
   set(overlay "${CMAKE_CURRENT_BINARY_DIR}/overlay/${fault_NAME}")
@@ -184,7 +184,7 @@ function(slotproof_add_cuda_fault)
     endif()
     target_sources(${target} PRIVATE
       "$<FILTER:$<TARGET_OBJECTS:slotproof_fault_common>,INCLUDE,/(arguments|remap_view|status|storage_overlap|tiling)\\.cpp\\.o$>")
-    target_compile_definitions(${target} PRIVATE SLOTPROOF_MOST_TEAM_WIDTH=64)
+    target_compile_definitions(${target} PRIVATE SLOTPROOF_FEW_KERNELS)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo --expt-relaxed-constexpr>)
     if(SLOTPROOF_CUDA_ARCHITECTURES STREQUAL "")  # All of them take too long; the bundle and the presets name theirs.
       set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES 90-real)

@@ -83,7 +83,7 @@ Status launch_remap_planned(const RemapArgs& args, const PlanOptions& options, C
   if (const Status status = validate(args); !status.ok()) return status;
   if (const Status status = check(options); !status.ok()) return status;
   if (writes_nothing(args)) return {};
-  return launch_plan(args, plan_tiles(args, compiled_options(options)), stream);
+  return launch_plan(args, compiled_plan(args, options), stream);
 }
 
 }  // namespace slotproof

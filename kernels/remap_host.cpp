@@ -54,7 +54,7 @@ Status remap_on_host(const RemapArgs& args, const HostOptions& options) noexcept
   if (const Status status = check(plan_options); !status.ok()) return status;
   if (writes_nothing(args)) return {};
   static thread_local CheckedMemory memory;  // Its shadow memory serves every launch of this thread.
-  const TilePlan plan = plan_tiles(args, compiled_options(plan_options));
+  const TilePlan plan = compiled_plan(args, plan_options);
   Status status;
   try {
     memory.begin_launch();

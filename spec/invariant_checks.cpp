@@ -62,7 +62,7 @@ void Check::report(Rule rule, int32_t t, int32_t k, std::string expected_text, s
 void Check::expect_none_by(const std::function<bool(const Entry&)>& is_mine) {
   for (int32_t t = 0; t < problem.num_tokens(); ++t) {
     const Entry* first_mine = nullptr;
-    bool are_all_mine = true;
+    bool are_all_mine = true;  // and of one rule: else a surplus in a compacted row cannot be told to be one of them
     for (int32_t k = 0; k < problem.topk(); ++k) {
       const Entry& entry = meaning.at(t, k);
       if (!entry.is_none()) continue;
@@ -72,6 +72,7 @@ void Check::expect_none_by(const std::function<bool(const Entry&)>& is_mine) {
       }
       exercise();
       if (first_mine == nullptr) first_mine = &entry;
+      if (entry.decided_by != first_mine->decided_by) are_all_mine = false;
       if (!is_compacted() && got(t, k) != kNone) {
         report(entry.decided_by, t, k, "-1", std::to_string(got(t, k)));
       }

@@ -25,8 +25,12 @@ class RemapDecoder : private Chooser {
     }
     for (int32_t t = 0; t < case_.num_tokens(); ++t) fill_row(t);
     choose_schedule();
-    if (is_guarded() && one_in(12)) break_an_argument();
-    else if (can(SLOTPROOF_CAN_STRIDED_OUTPUT | SLOTPROOF_CAN_STRIDED_INPUTS) && one_in(40)) interleave_output();
+    if (is_guarded() && one_in(12)) {
+      break_an_argument();
+      if (choices_.below(4) == 3) break_an_argument();  // The rule that comes first has the word.
+    } else if (can(SLOTPROOF_CAN_STRIDED_OUTPUT | SLOTPROOF_CAN_STRIDED_INPUTS) && one_in(40)) {
+      interleave_output();
+    }
     return std::move(case_);
   }
 

@@ -13,8 +13,8 @@ struct DecoderOptions {
   Level level = Level::kStable;           // kCore: inputs inside the seed's contract, no refusals
   uint64_t capabilities = ~uint64_t{0};   // SLOTPROOF_CAN_*: what the problem may ask for
   int32_t max_num_tokens = 5;
-  int32_t max_topk = 2200;
-  uint32_t one_wide_in = 96;              // problems; 1: all rows are wide
+  int32_t max_topk = 4096;
+  uint32_t one_wide_in = 48;              // problems; 1: all rows are wide
   int32_t max_team_width = 256;           // wider ones cost more where they show no more: 32 in their place
 };
 

@@ -24,6 +24,7 @@ class ShapeDecoder : private Chooser {
     if (may_prefill()) choose_prefill(3);
     choose_layout();
     if (can(SLOTPROOF_CAN_ANY_WIDTH) && is_guarded() && one_in(160)) become_nearly_full();
+    if (shape_.topk > 0 && shape_.topk % 512 == 0 && below(4) != 0) become_tuned();
     return shape_;
   }
 
@@ -100,7 +101,7 @@ class ShapeDecoder : private Chooser {
     int32_t topk = can(SLOTPROOF_CAN_ANY_WIDTH) ? extent(9) : 128;
     if (can(SLOTPROOF_CAN_ANY_WIDTH) && one_in(12)) topk = pick<int32_t>({31, 33, 64, 100, 127, 129});
     // Wide rows cost the most and show the least: only what needs more than one tile, and the sizes in use.
-    if (can(SLOTPROOF_CAN_ANY_WIDTH) && one_in(options_.one_wide_in)) topk = pick<int32_t>({512, 2048, 2051, 2176, 1025});
+    if (can(SLOTPROOF_CAN_ANY_WIDTH) && one_in(options_.one_wide_in)) topk = pick<int32_t>({512, 2048, 2051, 2176, 1025, 1024, 512, 4096});
     if (!can(SLOTPROOF_CAN_ANY_WIDTH) && one_in(24)) topk = pick<int32_t>({256, 512, 2048});
     shape_.topk = std::min(topk, options_.max_topk);
     if (shape_.topk > 256) shape_.num_tokens = std::min(shape_.num_tokens, 2);
@@ -174,6 +175,18 @@ class ShapeDecoder : private Chooser {
     shape_.num_blocks.reset();
     shape_.has_odd_entries = false;
     shape_.is_nearly_full = true;
+  }
+
+  // Rows as the tuned kernels take them: decode rows on 16-byte boundaries without an explicit tile, and, where nothing is counted,
+  // few enough to be dealt out over several teams.
+  void become_tuned() {
+    shape_.has_prefill = false;
+    shape_.tile.reset();
+    const auto up_to_a_vector = [](int32_t columns) { return (columns + 3) / 4 * 4; };
+    shape_.indices_storage_columns = up_to_a_vector(shape_.indices_storage_columns);
+    shape_.slots_storage_columns = up_to_a_vector(shape_.slots_storage_columns);
+    for (const Tensor tensor : {Tensor::kBlockTable, Tensor::kTokenIndices, Tensor::kSlots}) shape_.misalignment[size_t(tensor)] = 0;
+    if (!shape_.is_compacted && shape_.dcp_size == 1 && below(2) == 0) shape_.has_counts = false;
   }
 
   RemapShape shape_;

@@ -1,5 +1,6 @@
 // The laws between calls (M1-M8): one problem and changes of it whose effect on the answer is known without knowing the answer.
 
+#include "property_tests/harness/case_rows.h"
 #include "property_tests/harness/laws_parts.h"
 
 #include <fmt/format.h>
@@ -20,22 +21,6 @@ std::vector<int32_t> permutation_of(int32_t n) {
   PhiloxChoices choices(1, uint64_t(n));
   for (int32_t last = n - 1; last > 0; --last) std::swap(order[size_t(last)], order[choices.below(uint32_t(last))]);
   return order;
-}
-
-// The problem with the rows of these numbers, in this order.
-RemapCase with_rows(const RemapCase& c, const std::vector<int32_t>& rows) {
-  RemapCase made = c;
-  made.token_indices.rows = int32_t(rows.size());
-  made.token_indices.storage.clear();
-  made.req_id.clear();
-  if (made.prefill) made.prefill->request_ids.clear();
-  for (const int32_t row : rows) {
-    const auto begin = c.token_indices.storage.begin() + int64_t{row} * c.token_indices.storage_columns;
-    made.token_indices.storage.insert(made.token_indices.storage.end(), begin, begin + c.token_indices.storage_columns);
-    made.req_id.push_back(c.req_id[size_t(row)]);
-    if (made.prefill) made.prefill->request_ids.push_back(c.prefill->request_ids[size_t(row)]);
-  }
-  return made;
 }
 
 // Rows `rows` of what the problem itself gave are the rows of what was made of them.
