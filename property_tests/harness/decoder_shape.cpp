@@ -11,6 +11,13 @@
 namespace slotproof::harness {
 namespace {
 
+int32_t largest_divisor_below(int32_t x) {
+  for (int32_t factor = 2; int64_t{factor} * factor <= x; ++factor) {
+    if (x % factor == 0) return x / factor;
+  }
+  return 1;
+}
+
 class ShapeDecoder : private Chooser {
  public:
   using Chooser::Chooser;
@@ -147,8 +154,9 @@ class ShapeDecoder : private Chooser {
     shape_.slots_storage_columns = topk;
     if (can(SLOTPROOF_CAN_STRIDED_OUTPUT) && one_in(4)) shape_.slots_storage_columns += pick<int32_t>({1, 2, 3, 4, 5});
     if (can(SLOTPROOF_CAN_EXPLICIT_TILE) && topk > 0 && one_in(8)) {
+      // The largest tile of several passes is often odd and holds vectors, so that a pass begins anywhere in one.
       const int32_t tile = std::gcd(topk, pick<int32_t>({1, 2, 3, 4, 64, 128}));
-      shape_.tile = pick<int32_t>({topk, tile});
+      shape_.tile = pick<int32_t>({topk, tile, largest_divisor_below(topk)});
     }
     if (!one_in(3)) return;
     for (uint8_t& words : shape_.misalignment) words = uint8_t(below(4));

@@ -1,0 +1,181 @@
+"""Builds and judges mutants, a few at a time, and keeps every result at once: killed at any moment, it goes on where it was.
+
+usage: run.py [--automatic] [--named] [--jobs N] [--minutes M] [--only TEXT]... [--program PATH] [--state FILE]
+
+Exit codes: 0 all were judged, 1 a named mutant survives, 3 the time was up before all were judged, 130 interrupted.
+"""
+
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from build import Builder
+from judge import judge_by_cases
+from unit_tests import UnitTests
+from sources import GROUPS, ROOT
+
+# What a result depends on: where one of these changed, earlier results are no longer taken.
+JUDGES = ("spec", "property_tests/harness", "cli", "kernels", "reference", "mutants")
+
+
+def fingerprint():
+    total = hashlib.sha256()
+    for folder in JUDGES:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in (".h", ".cpp", ".cuh") or path.name in ("judge.py", "build.py"):
+                total.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
+    return total.hexdigest()[:16]
+
+
+# In this order, until one of them sees the mutant. The cases see what a back end's users can see; the unit tests also a plan that is
+# another one and as right.
+STAGES = ("drawn", "tests", "paths", "many")
+
+
+class State:
+    """A line a result, written when it is there. Half a line, of a process that was killed, is left out."""
+
+    def __init__(self, path, key):
+        self.path, self.key, self.lock = path, key, threading.Lock()
+        self.results = {}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for line in path.read_text().splitlines() if path.exists() else []:
+            try:
+                result = json.loads(line)
+            except ValueError:
+                continue
+            if result["key"] == key:
+                self.results[result["id"]] = result
+
+    def add(self, result):
+        with self.lock:
+            self.results[result["id"]] = result
+            with open(self.path, "a") as file:
+                file.write(json.dumps({**result, "key": self.key}) + "\n")
+
+
+def named_mutants(folder):
+    """The planted faults of the remap, built by the test build."""
+    lists = json.loads((ROOT / "property_tests" / "faults" / "faults.json").read_text())
+    for kind in ("faults", "path_faults"):
+        for fault in lists[kind]:
+            yield {"id": fault["name"], "named": True, "plugin": folder / f"{fault['name']}.so"}
+
+
+def stages_left(mutant, state, stages):
+    """Of a mutant that nothing has seen so far: the stages that it has not been through."""
+    known = state.results.get(mutant["id"], {"status": "survived", "through": []})
+    return [stage for stage in stages if stage not in known["through"]] if known["status"] == "survived" else []
+
+
+class Progress:
+    def __init__(self, total):
+        self.total, self.done, self.survived, self.begin, self.shown = total, 0, 0, time.monotonic(), 0.0
+
+    def show(self, is_last=False):
+        is_terminal = sys.stderr.isatty()
+        now = time.monotonic()
+        if not is_last and now - self.shown < (0.5 if is_terminal else 30):
+            return
+        self.shown = now
+        seconds = now - self.begin
+        left = (self.total - self.done) * seconds / max(self.done, 1)
+        print(f"{chr(13) if is_terminal else ''}mutants: {self.done} of {self.total}, {self.survived} survive, {seconds:.0f} s, about {left:.0f} s left",
+              end="" if is_terminal and not is_last else "\n", file=sys.stderr, flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--automatic", action="store_true", help="those of build/mutants/mutants.json (mutants/generate.py)")
+    parser.add_argument("--named", action="store_true", help="the planted faults of property_tests/faults")
+    parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="a file, an id or a name; may be given several times")
+    parser.add_argument("--stages", default=",".join(STAGES), help="some of the stages alone: %(default)s")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--minutes", type=float, help="begins no mutant after so long")
+    parser.add_argument("--program", type=Path, default=ROOT / "build" / "dev" / "bin" / "slotproof")
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "dev", help="of preset dev: the planted faults, and the tests to link with mutants")
+    parser.add_argument("--mutants", type=Path, default=ROOT / "build" / "mutants" / "mutants.json")
+    parser.add_argument("--state", type=Path, default=ROOT / "findings" / "mutants" / "results.jsonl")
+    parser.add_argument("--work", type=Path, default=ROOT / "build" / "mutants")
+    parser.add_argument("--compiler", default=os.environ.get("CXX", "c++"))
+    parser.add_argument("--eigen", default="/usr/include/eigen3")
+    args = parser.parse_args()
+
+    mutants = list(named_mutants(args.build / "faults")) if args.named else []
+    if args.automatic:
+        if not args.mutants.exists():
+            parser.error(f"{args.mutants} is not there; mutants/generate.py makes it")
+        mutants += json.loads(args.mutants.read_text())
+    if args.only:
+        mutants = [m for m in mutants if any(text in (m["id"], m.get("file")) for text in args.only)]
+    for mutant in mutants:
+        if mutant.get("named") and not mutant["plugin"].exists():
+            parser.error(f"{mutant['plugin']} is not there; ./dev mutants builds it")
+    stages = args.stages.split(",")
+    if unknown := set(stages) - set(STAGES):
+        parser.error(f"there is no stage {', '.join(sorted(unknown))}")
+    state = State(args.state, fingerprint())
+    waiting = [m for m in mutants if stages_left(m, state, stages)]
+    print(f"mutants: {len(mutants)}, of which {len(mutants) - len(waiting)} were judged before", file=sys.stderr)
+    builder = Builder(args.work, args.compiler, args.eigen)
+    unit_tests = UnitTests(args.build, args.work, builder) if "tests" in stages else None
+
+    def result_at(stage, mutant, plugin):
+        if stage != "tests":
+            return judge_by_cases(args.program, plugin, stage)
+        return unit_tests.judge(mutant) if "file" in mutant else None
+
+    if any("file" in mutant for mutant in waiting):
+        for group in GROUPS:
+            if seen := judge_by_cases(args.program, builder.control(group), "drawn"):
+                raise SystemExit(f"mutants: without a mutant, {group.name} fails: {seen}")
+        if unit_tests:
+            unit_tests.check_control()
+    stop = threading.Event()
+    signal.signal(signal.SIGINT, lambda *_: stop.set())
+    progress = Progress(len(waiting))
+    deadline = time.monotonic() + 60 * args.minutes if args.minutes else None
+
+    def run(mutant):
+        if stop.is_set() or (deadline and time.monotonic() > deadline):
+            return
+        begin = time.monotonic()
+        plugin, why_not = (mutant["plugin"], None) if mutant.get("named") else builder.build(mutant)
+        result, through = ({"status": why_not}, []) if plugin is None else (None, list(state.results.get(mutant["id"], {}).get("through", [])))
+        for stage in stages_left(mutant, state, stages) if plugin else []:
+            result = result_at(stage, mutant, plugin)
+            through.append(stage)
+            if result or stop.is_set():
+                break
+        if not mutant.get("named"):
+            builder.remove(mutant)
+        if stop.is_set() and result is None:
+            return  # perhaps not to the end of the stage
+        result = {**(result or {"status": "survived"}), "through": through}
+        kept = {name: mutant[name] for name in ("id", "named", "file", "line", "before", "after") if name in mutant}
+        state.add({**kept, **result, "seconds": round(time.monotonic() - begin, 2)})
+        progress.done += 1
+        progress.survived += result["status"] == "survived"
+        progress.show()
+
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for future in [pool.submit(run, mutant) for mutant in waiting]:
+            future.result()
+    progress.show(is_last=True)
+    if stop.is_set():
+        return 130
+    if any(stages_left(m, state, stages) for m in mutants):
+        return 3
+    return 1 if any(m.get("named") and state.results[m["id"]]["status"] != "killed" for m in mutants) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
