@@ -1,5 +1,6 @@
 #include "fuzz/compare.h"
 
+#include "fuzz/steering.h"
 #include "property_tests/harness/judge.h"
 #include "property_tests/harness/kernel_arguments.h"
 #include "reference/remap.h"
@@ -21,6 +22,13 @@ harness::Backend& host() {
   static thread_local const auto backend = harness::make_host_backend().backend;
   return *backend;
 }
+// The bodies over the other context of the host, which checks nothing.
+harness::Backend& fast_host() {
+  static thread_local const auto backend = harness::make_fast_host_backend().backend;
+  return *backend;
+}
+
+constexpr uint64_t kPoisonSeed = 1;
 
 // Where the order of a compacted prefix is free, both are compared sorted.
 void sort_prefixes(const spec::RemapProblem& problem) {
@@ -33,6 +41,7 @@ void sort_prefixes(const spec::RemapProblem& problem) {
 
 // The judge's most telling finding; it knows the invariant's name and where it broke.
 std::optional<Outcome> judged(const RemapCase& remap_case, bool has_repeats) {
+  const Unsteered unsteered;
   const harness::Verdict verdict = harness::judge(host(), remap_case, {.has_repeats = has_repeats});
   if (verdict.findings.empty()) return std::nullopt;
   const harness::Finding& finding = harness::most_telling(verdict.findings);
@@ -48,6 +57,17 @@ Outcome compare_validation(const spec::RemapProblem& problem, const std::optiona
   if (got.refused == due_rule && spec_rule == due_rule) return {true, {}, {}};
   return finding_of("argument_validation " + text_of(got.refused ? got.refused : spec_rule),
                     fmt::format("kernels: {}, reference: {}, spec: {}", text_of(got.refused), text_of(due_rule), text_of(spec_rule)));
+}
+
+// The fast host, on memory like that of the reference's run.
+Outcome compare_fast_host(const RemapCase& remap_case, const ReferenceRun& reference) {
+  const Unsteered unsteered;
+  Frame frame(remap_case, kPoisonSeed);
+  const RunOutcome got = fast_host().run(frame, remap_case.schedule);
+  if (got.kind == RunOutcome::Kind::kFault) return finding_of("fast_host " + kind_of_fault(got.message), got.message);
+  if (reference.agrees(frame, got.refused)) return {true, {}, {}};
+  return finding_of("fast_host_disagrees", fmt::format("fast host: {}, reference: {}, first different word of memory: {}", text_of(got.refused),
+                                                       text_of(reference.refused()), reference.first_difference(frame)));
 }
 
 }  // namespace
@@ -100,7 +120,7 @@ int64_t ReferenceRun::first_difference(Frame& frame) const {
 }
 
 Outcome compare_remap(const RemapCase& remap_case, bool is_judged) {
-  Frame frame(remap_case, 1);
+  Frame frame(remap_case, kPoisonSeed);
   if (!remap_case.edits.empty() && !frame.holds_every_element()) {
     const spec::RemapProblem problem = frame.problem();
     const auto due = reference::validate(problem);
@@ -117,7 +137,7 @@ Outcome compare_remap(const RemapCase& remap_case, bool is_judged) {
   const bool is_same = reference.agrees(frame, got.refused);
   if (is_same && !is_judged) return {true, {}, {}};
   if (auto found = judged(remap_case, /*has_repeats=*/is_judged)) return *found;
-  if (is_same) return {true, {}, {}};
+  if (is_same) return compare_fast_host(remap_case, reference);
   return finding_of("reference_disagrees", fmt::format("kernel: {}, reference: {}, first different word of memory: {}", text_of(got.refused),
                                                        text_of(reference.refused()), reference.first_difference(frame)));
 }

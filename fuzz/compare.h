@@ -7,7 +7,7 @@
 
 namespace slotproof::fuzz {
 
-// The remap. With is_judged also every invariant of the spec, by the harness's judge.
+// The remap. With is_judged also every invariant of the spec, by the harness's judge, and the fast host against the reference.
 Outcome compare_remap(const harness::RemapCase& remap_case, bool is_judged);
 
 // A fault's message without its numbers: what faults of one kind have in common.

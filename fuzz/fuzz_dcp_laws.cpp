@@ -101,6 +101,16 @@ bool is_lawful(const RemapCase& c) {
          !c.prefill && std::ssize(c.req_id) == c.num_tokens() && !(c.tile && (*c.tile < 1 || c.topk() % *c.tile != 0));
 }
 
+// What the laws say nothing about, and what would only keep a problem from them.
+RemapCase without_what_is_not_meant(RemapCase c) {
+  c.edits.clear();
+  c.prefill.reset();
+  if (c.tile && (*c.tile < 1 || c.topk() % *c.tile != 0)) c.tile.reset();
+  if (c.dcp.interleave < 1 || c.block_size < 1 || c.block_size % c.dcp.interleave != 0) c.dcp.interleave = 1;
+  if (c.block_stride_rows < c.block_size || c.block_stride_rows > kMostRows / 64) c.block_stride_rows = c.block_size;
+  return c;
+}
+
 // Block `column` of a request: no two alike, and in another order than the columns'.
 int32_t block_of(int32_t column, int32_t num_columns) {
   return num_columns - 1 - column;
@@ -174,17 +184,21 @@ Outcome check_ranks(const RemapCase& c) {
   return {true, {}, {}};
 }
 
+Outcome check_if_lawful(const RemapCase& remap_case) {
+  const RemapCase meant = without_what_is_not_meant(remap_case);
+  return is_lawful(meant) ? check_ranks(meant) : Outcome{};
+}
+
 // The first choice says which of the two problems it is.
 Outcome run(Input input, Depth) {
   if (is_case_text(input)) {
     if (const auto lengths = problem_in_text<harness::LocalLengthProblem>(input)) return check_lengths(*lengths);
     const auto remap_case = remap_case_in_text(input);
-    return remap_case && is_lawful(*remap_case) ? check_ranks(*remap_case) : Outcome{};
+    return remap_case ? check_if_lawful(*remap_case) : Outcome{};
   }
   ByteChoices choices(input.data(), input.size());
   if (choices.below(4) == 3) return check_lengths(decode_lengths(choices));
-  const RemapCase remap_case = decode_remap(choices, kOptions);
-  return is_lawful(remap_case) ? check_ranks(remap_case) : Outcome{};
+  return check_if_lawful(decode_remap(choices, kOptions));
 }
 
 void decode(ByteChoices& choices) {

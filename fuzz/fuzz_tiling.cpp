@@ -36,7 +36,23 @@ struct TilingProblem {
   bool count_valid = false;
   RemapArgs args;
   PlanOptions options;
+  PlanOptions other_options;  // any numbers
 };
+
+// Rows further apart than 32 bits say, or a table wider than what is staged of one.
+void stretch(RemapArgs& args, ByteChoices& choices) {
+  constexpr int64_t kFar = int64_t{1} << 32;
+  switch (choices.below(8)) {
+    case 1: args.token_indices.row_stride += kFar; break;
+    case 2: args.slots.row_stride += kFar; break;
+    case 3: args.block_table.row_stride += kFar; break;
+    case 4:
+      args.block_table.columns = 2048 * (1 + int32_t(choices.below(8)));
+      args.block_table.row_stride = int64_t{args.block_table.columns} + choices.below(5);
+      break;
+    default: break;
+  }
+}
 
 TilingProblem decode_tiling(ByteChoices& choices) {
   TilingProblem problem;
@@ -72,6 +88,9 @@ TilingProblem decode_tiling(ByteChoices& choices) {
   }
   if (choices.below(2) == 1) problem.options.team_width = kTeamWidths[choices.below(uint32_t(std::size(kTeamWidths)))];
   if (choices.below(2) == 1) problem.options.planned_rows = int32_t(1u << choices.below(14));
+  // Last, so that inputs that were kept before these were there mean what they meant.
+  if (choices.below(4) == 3) stretch(args, choices);
+  if (choices.below(4) == 3) problem.other_options = {int32_t(choices.below(300)) - 10, int32_t(choices.below(3)) - 1};
   return problem;
 }
 
@@ -102,6 +121,11 @@ bool is_aligned(const Matrix& matrix) {
   return are_all;
 }
 
+template <class Matrix>
+bool is_short(const Matrix& matrix) {
+  return matrix.rows <= 1 || matrix.row_stride <= int64_t{std::numeric_limits<uint32_t>::max()};
+}
+
 bool is_power_of_two(int32_t x) {
   return (x & (x - 1)) == 0;
 }
@@ -118,6 +142,8 @@ std::string wrong_form(const RemapArgs& args, const TilePlan& plan) {
   const bool is_full = is_aligned(args.token_indices) && is_aligned(args.slots) && plan.tile == tile_capacity(kernel.team) &&
                        args.token_indices.columns == plan.tile * plan.num_parts;
   if (form.layout == RowLayout::kFull && !is_full) return "plan_layout";
+  const bool are_short = is_short(args.token_indices) && is_short(args.slots) && is_short(args.block_table);
+  if (form.layout == RowLayout::kFull && !are_short) return "plan_strides";
   const bool may_share = args.placement == Placement::kInPlace && !args.valid_counts && form.layout == RowLayout::kFull;
   if (plan.num_parts < 1 || (plan.num_parts > 1 && !may_share)) return "plan_parts";
   if (form.lookup == Lookup::kStaged) {
@@ -144,10 +170,17 @@ Outcome check_plan(const TilingProblem& problem) {
   return {true, {}, {}};
 }
 
+Outcome check_options(const PlanOptions& options) {
+  const bool is_known = options.team_width == 0 || std::ranges::count(kTeamWidths, options.team_width) > 0;
+  if (check(options).ok() == (is_known && options.planned_rows >= 0)) return {true, {}, {}};
+  return finding_of("plan_options", fmt::format("team width {}, {} rows", options.team_width, options.planned_rows));
+}
+
 Outcome run(Input input, Depth) {
   ByteChoices choices(input.data(), input.size());
   const TilingProblem problem = decode_tiling(choices);
   if (const Outcome outcome = check_table(problem); !outcome.finding.empty()) return outcome;
+  if (const Outcome outcome = check_options(problem.other_options); !outcome.finding.empty()) return outcome;
   return check_plan(problem);
 }
 

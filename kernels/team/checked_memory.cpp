@@ -168,13 +168,17 @@ void CheckedMemory::write_tensor(TensorId id, const void* row_data, int32_t row_
   for (int32_t e = i; e < i + count; ++e) {
     const auto index = static_cast<std::size_t>(tensor.last_row * tensor.columns + e);
     Cell& cell = tensor.cells[index];
-    const Place place{name_of(id), tensor.last_row, e};
-    check_other_ctas(cell, Access::kWrite, place, thread);
-    if (is_counter(id)) check_adders(tensor.adders[index], Access::kWrite, place, thread);
-    check_write(cell, Access::kWrite, place, thread);
+    if (is_counter(id) || is_touched_since(launch_time_, cell)) check_tensor_write(id, tensor, index, e, thread);
     cell.write_time = now_;
     cell.writer = static_cast<int16_t>(thread);
   }
+}
+
+void CheckedMemory::check_tensor_write(TensorId id, const Tensor& tensor, std::size_t index, int32_t e, int32_t thread) const {
+  const Place place{name_of(id), tensor.last_row, e};
+  check_other_ctas(tensor.cells[index], Access::kWrite, place, thread);
+  if (is_counter(id)) check_adders(tensor.adders[index], Access::kWrite, place, thread);
+  check_write(tensor.cells[index], Access::kWrite, place, thread);
 }
 
 void CheckedMemory::add_to_tensor(TensorId id, const void* row_data, int32_t row_size, int32_t i, int32_t thread) {
@@ -193,8 +197,9 @@ void CheckedMemory::add_to_tensor(TensorId id, const void* row_data, int32_t row
 
 CheckedMemory::SharedBlock& CheckedMemory::shared_block(const void* key, const char* name, int32_t size,
                                                         std::size_t size_bytes) {
+  if (last_block_ != nullptr && last_block_->key == key) return *last_block_;
   for (const auto& block : blocks_) {
-    if (block->key == key) return *block;
+    if (block->key == key) return *(last_block_ = block.get());
   }
   const std::size_t units = (size_bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t);
   auto block = std::make_unique<SharedBlock>(
@@ -202,32 +207,44 @@ CheckedMemory::SharedBlock& CheckedMemory::shared_block(const void* key, const c
                   std::vector<Cell>(static_cast<std::size_t>(size))});
   static_assert(alignof(std::max_align_t) % 16 == 0);
   blocks_.push_back(std::move(block));
-  return *blocks_.back();
+  return *(last_block_ = blocks_.back().get());
 }
 
 void CheckedMemory::read_shared(SharedBlock& block, int32_t i, int32_t count, std::size_t vector_bytes, int32_t thread) {
   if (i < 0 || i >= block.size || count > block.size - i) {
-    throw_fault(FaultKind::kOverrun, Access::kRead, {block.name, -1, first_outside(i, block.size)}, thread);
+    throw_at(block, FaultKind::kOverrun, Access::kRead, first_outside(i, block.size), thread);
   }
   if (count > 1 && static_cast<std::size_t>(i) * (vector_bytes / static_cast<std::size_t>(count)) % vector_bytes != 0) {
-    throw_fault(FaultKind::kMisaligned, Access::kRead, {block.name, -1, i}, thread);
+    throw_at(block, FaultKind::kMisaligned, Access::kRead, i, thread);
   }
   for (int32_t e = i; e < i + count; ++e) {
     Cell& cell = block.cells[static_cast<std::size_t>(e)];
-    const Place place{block.name, -1, e};
-    if (cell.write_time < cta_time_) throw_fault(FaultKind::kStaleRead, Access::kRead, place, thread);
-    check_read(cell, place, thread);
+    if (cell.write_time < cta_time_) throw_at(block, FaultKind::kStaleRead, Access::kRead, e, thread);
+    if (cell.write_time >= team_time_) check_shared(block, cell, Access::kRead, e, thread);
     record(cell.read_time, cell.readers, thread);
   }
 }
 
 void CheckedMemory::write_shared(SharedBlock& block, int32_t i, int32_t thread) {
-  const Place place{block.name, -1, i};
-  if (i < 0 || i >= block.size) throw_fault(FaultKind::kOverrun, Access::kWrite, place, thread);
+  if (i < 0 || i >= block.size) throw_at(block, FaultKind::kOverrun, Access::kWrite, i, thread);
   Cell& cell = block.cells[static_cast<std::size_t>(i)];
-  check_write(cell, Access::kWrite, place, thread);
+  const bool is_own = cell.writer == thread && cell.read_time < team_time_;  // nobody else touched it: what is dropped, for one
+  if (!is_own && is_touched_since(team_time_, cell)) check_shared(block, cell, Access::kWrite, i, thread);
   cell.write_time = now_;
   cell.writer = static_cast<int16_t>(thread);
+}
+
+void CheckedMemory::check_shared(const SharedBlock& block, const Cell& cell, Access access, int32_t i, int32_t thread) const {
+  const Place place{block.name, -1, i};
+  if (access == Access::kRead) {
+    check_read(cell, place, thread);
+  } else {
+    check_write(cell, access, place, thread);
+  }
+}
+
+void CheckedMemory::throw_at(const SharedBlock& block, FaultKind kind, Access access, int64_t i, int32_t thread) const {
+  throw_fault(kind, access, {block.name, -1, i}, thread);
 }
 
 void CheckedMemory::throw_fault(FaultKind kind, Access access, const Place& place, int32_t thread) const {

@@ -148,6 +148,12 @@ class CheckedMemory {
   void record(uint64_t& time, Sharers& sharers, int32_t thread) const;
   void check_other_ctas(const Cell& cell, Access access, const Place& place, int32_t thread) const;
   void check_adders(const Adders& adders, Access access, const Place& place, int32_t thread) const;
+  // Whether anybody wrote or read the element from `time` on. No access of it can race where that is a barrier of the whole team.
+  static bool is_touched_since(uint64_t time, const Cell& cell) { return cell.write_time >= time || cell.read_time >= time; }
+  // What most accesses need not do, out of their way: with a Place in their own frames, sanitizers would watch over it each time.
+  [[gnu::noinline]] void check_tensor_write(TensorId id, const Tensor& tensor, std::size_t index, int32_t e, int32_t thread) const;
+  [[gnu::noinline]] void check_shared(const SharedBlock& block, const Cell& cell, Access access, int32_t i, int32_t thread) const;
+  [[noreturn, gnu::noinline]] void throw_at(const SharedBlock& block, FaultKind kind, Access access, int64_t i, int32_t thread) const;
   bool is_of_other_cta(uint64_t time) const { return time >= launch_time_ && time < cta_time_; }
   int32_t cta_at(uint64_t time) const;
 
@@ -173,6 +179,7 @@ class CheckedMemory {
   const char* phase_ = kTeamScope;
   Tensor tensors_[kNumTensors];
   std::vector<std::unique_ptr<SharedBlock>> blocks_;
+  SharedBlock* last_block_ = nullptr;  // that was asked for: bodies ask for one again and again
   struct CtaStart {
     uint64_t time;
     int32_t cta;
