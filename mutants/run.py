@@ -1,6 +1,7 @@
 """Builds and judges mutants, a few at a time, and keeps every result at once: killed at any moment, it goes on where it was.
 
-usage: run.py [--automatic] [--named] [--jobs N] [--minutes M] [--only TEXT]... [--program PATH] [--state FILE]
+usage: ./dev mutants [--automatic] [--named] [--jobs N] [--minutes M] [--only TEXT]...     both kinds, unless one is named
+       ./dev mutants --report    writes docs/results/mutants.md and mutants.json anew
 
 Exit codes: 0 all were judged, 1 a named mutant survives, 3 the time was up before all were judged, 130 interrupted.
 """
@@ -103,6 +104,8 @@ def main():
     parser.add_argument("--eigen", default="/usr/include/eigen3")
     args = parser.parse_args()
 
+    if not args.automatic and not args.named:
+        args.automatic = args.named = True
     mutants = list(named_mutants(args.build / "faults")) if args.named else []
     if args.automatic:
         if not args.mutants.exists():
@@ -129,8 +132,9 @@ def main():
             return judge_by_cases(args.program, plugin, stage)
         return unit_tests.judge(mutant) if "file" in mutant else None
 
-    if any("file" in mutant for mutant in waiting):
-        for group in GROUPS:
+    deadline = time.monotonic() + 60 * args.minutes if args.minutes else None
+    if groups := [group for group in GROUPS if any(mutant.get("file") in group.files for mutant in waiting)]:
+        for group in groups:
             if seen := judge_by_cases(args.program, builder.control(group), "drawn"):
                 raise SystemExit(f"mutants: without a mutant, {group.name} fails: {seen}")
         if unit_tests:
@@ -138,7 +142,6 @@ def main():
     stop = threading.Event()
     signal.signal(signal.SIGINT, lambda *_: stop.set())
     progress = Progress(len(waiting))
-    deadline = time.monotonic() + 60 * args.minutes if args.minutes else None
 
     def run(mutant):
         if stop.is_set() or (deadline and time.monotonic() > deadline):
