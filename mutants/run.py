@@ -91,6 +91,7 @@ def main():
     parser.add_argument("--automatic", action="store_true", help="those of build/mutants/mutants.json (mutants/generate.py)")
     parser.add_argument("--named", action="store_true", help="the planted faults of property_tests/faults")
     parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="a file, an id or a name; may be given several times")
+    parser.add_argument("--again", action="store_true", help="puts survivors to all stages once more, where there are better tests now")
     parser.add_argument("--fresh", action="store_true", help="forget what was judged before")
     parser.add_argument("--stages", default=",".join(STAGES), help="some of the stages alone: %(default)s")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -122,6 +123,11 @@ def main():
     if args.fresh:
         args.state.unlink(missing_ok=True)
     state = State(args.state, mutants)
+    if args.again:
+        for mutant in mutants:
+            known = state.results.get(mutant["id"])
+            if known and known["status"] == "survived":
+                state.results[mutant["id"]] = {**known, "through": [stage for stage in known["through"] if stage not in stages]}
     waiting = [m for m in mutants if stages_left(m, state, stages)]
     print(f"mutants: {len(mutants)}, of which {len(mutants) - len(waiting)} were judged before", file=sys.stderr)
     builder = Builder(args.work, args.compiler, args.eigen)

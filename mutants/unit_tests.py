@@ -9,7 +9,7 @@ from sources import ROOT, group_of, included_by
 # The tests that run what is mutated in the test program itself.
 PLANNER = "Tiling*:Planner*:KernelPaths*:StagedLookup*:FarRows*"
 BODIES = "Compaction*:StagedLookup*:RankOwnership*:FastDivisor*:FarRows*:Team*:KernelPaths*"
-REFERENCE = "FlatRowView*:Vectors*:RankOwnership*:Backends/*"
+REFERENCE = "SeedCalls*:FlatRowView*:Vectors*:RankOwnership*:Backends/*"
 
 
 def filter_of(file):

@@ -161,10 +161,61 @@ TEST(Planner, SplitsATileThatIsWiderThanTheTeam) {
   EXPECT_EQ(tile(32, 513), 508) << "passes of 513 columns begin off boundaries, whatever the row does";
 }
 
+TEST(Planner, SaysWhichOptionsItDoesNotKnow) {
+  for (const int32_t width : {0, 32, 64, 128, 256}) EXPECT_TRUE(check(PlanOptions{width, 7}).ok()) << width;
+  for (const int32_t width : {-32, 1, 31, 33, 512}) {
+    const Status status = check(PlanOptions{width, 0});
+    EXPECT_EQ(status.code(), StatusCode::kNotSupported) << width;
+    EXPECT_NE(std::string(status.message()).find(fmt::format("team_width is {};", width)), std::string::npos) << status.message();
+  }
+  const Status status = check(PlanOptions{0, -1});
+  EXPECT_EQ(status.code(), StatusCode::kNotSupported);
+  EXPECT_NE(std::string(status.message()).find("planned_rows is -1;"), std::string::npos) << status.message();
+}
+
+// More rows and columns than any product of 32 bits holds.
+TEST(Planner, HasAPlanForTheWidestRow) {
+  RemapArgs args = call(INT32_MAX, 4096);
+  const TilePlan plan = plan_tiles(args, {});
+  EXPECT_EQ(kernel_of(plan).team.width, 256);
+  EXPECT_EQ(plan.tile, 4092) << "rows of an odd width begin off boundaries";
+  args = call(0, 1);
+  EXPECT_EQ(plan_tiles(args, {}).tile, 1) << "a loop over no columns still needs a step";
+  args = call(2048, 2048);
+  args.block_table.columns = 16384;
+  EXPECT_EQ(text_of(plan_tiles(args, {})), "256x2") << "a table of eight columns a lookup pays, but does not fit";
+  args.block_table.columns = 8192, args.block_table.row_stride = 8192;
+  EXPECT_EQ(text_of(plan_tiles(args, {})), "256x2 staged");
+  args = call(1024, 2048);
+  args.block_table.columns = 8192, args.block_table.row_stride = 8192;
+  EXPECT_EQ(text_of(plan_tiles(args, {})), "256x1 staged") << "eight columns a lookup";
+  args.dcp = {2, 0, 1};
+  EXPECT_EQ(text_of(plan_tiles(args, {})), "256x1") << "two ranks look up half as much each";
+  args.dcp = {INT32_MAX, 0, 1};
+  EXPECT_EQ(text_of(plan_tiles(args, {})), "256x1");
+}
+
+TEST(Planner, TakesATeamThatHoldsTheShiftToo) {
+  const auto plan = [](int32_t topk, int32_t rows = 4) { return plan_of(topk, rows, [](RemapArgs& a) { a.token_indices.data = memory + 1; }); };
+  EXPECT_EQ(plan(509), "general 32x4");
+  EXPECT_EQ(plan(510), "general 64x4");
+  EXPECT_EQ(plan_of(512, 4, [](RemapArgs& a) { a.tile = 512; }), "general 32x4");
+}
+
+// Half of a wide team without work, in every kind of row count.
+TEST(Planner, TakesANarrowTeamForManyRowsThatDoNotFillAWideOne) {
+  EXPECT_EQ(plan_of(1535, 2048), "general 64x4");
+  EXPECT_EQ(plan_of(1536 + 512, 2048, [](RemapArgs& a) { a.tile = 2048; }), "general 128x4 staged");
+  EXPECT_EQ(plan_of(3071, 2048), "general 64x4");
+  EXPECT_EQ(plan_of(3073, 2048), "general 256x4 staged");
+}
+
 TEST(Planner, PlansForTheRowsThatItIsTold) {
   const RemapArgs args = call(2048, 3);
   EXPECT_EQ(text_of(plan_tiles(args, {0, 8192})), "256x2 staged");
   EXPECT_EQ(text_of(plan_tiles(args, {0, 0})), "128x1 4 parts");
+  EXPECT_EQ(text_of(plan_tiles(args, {0, 1})), "128x1 4 parts");
+  EXPECT_EQ(text_of(plan_tiles(call(2048, 8192), {0, 1})), "128x1 4 parts");
   EXPECT_EQ(text_of(plan_tiles(args, {32, 8192})), "general 32x4");
 }
 
