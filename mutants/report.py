@@ -8,15 +8,15 @@ mutants/equivalent.json, by hand. Exit code 1: a survivor that it does not expla
 
 import argparse
 import json
-import re
 import statistics
 import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from equivalents import Equivalents
 from run import State
-from sources import GROUPS, ROOT
+from sources import ROOT
 
 GOAL = 0.95
 MANY_CASES = 20000
@@ -30,24 +30,6 @@ def load(state_path, mutants_path):
     named = [{**fault, **state.results.get(fault["name"], {"status": "not run"})} for kind in ("faults", "path_faults") for fault in faults[kind]]
     automatic = [{**mutant, **state.results.get(mutant["id"], {"status": "not run"})} for mutant in mutants]
     return named, automatic
-
-
-class Equivalents:
-    """Every entry: a file, a pattern of the line before and one of the line after, and the reason."""
-
-    def __init__(self, path):
-        self.entries = json.loads(path.read_text())["equivalent"]
-        self.used = Counter()
-
-    def reason_of(self, mutant):
-        for i, entry in enumerate(self.entries):
-            if entry["file"] == mutant["file"] and re.search(entry["before"], mutant["before"]) and re.search(entry.get("after", ""), mutant["after"]):
-                self.used[i] += 1
-                return entry["reason"]
-        return None
-
-    def unused(self):
-        return [entry for i, entry in enumerate(self.entries) if not self.used[i]]
 
 
 def scores(automatic):
@@ -157,7 +139,7 @@ def main():
         if mutant["status"] == "survived":
             mutant["reason"] = equivalents.reason_of(mutant)
     (args.out / "mutants.md").write_text(page(named, automatic, equivalents))
-    keep = ("name", "id", "file", "line", "before", "after", "status", "reason", "stage", "cases", "finding", "rule", "rows", "columns", "invariants", "laws", "rules", "seconds")
+    keep = ("name", "id", "file", "line", "before", "after", "status", "reason", "through", "stage", "cases", "finding", "rule", "rows", "columns", "invariants", "laws", "rules", "seconds")
     data = {"format": "slotproof-mutants", "version": 1,
             "named": [{k: m[k] for k in keep if m.get(k) is not None} for m in named],
             "automatic": [{k: m[k] for k in keep if m.get(k) is not None} for m in automatic]}

@@ -19,6 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from build import Builder
+from equivalents import Equivalents
 from judge import judge_by_cases
 from unit_tests import UnitTests
 from sources import GROUPS, KERNELS, ROOT, group_of
@@ -91,6 +92,7 @@ def main():
     parser.add_argument("--automatic", action="store_true", help="those of build/mutants/mutants.json (mutants/generate.py)")
     parser.add_argument("--named", action="store_true", help="the planted faults of property_tests/faults")
     parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="a file, an id or a name; may be given several times")
+    parser.add_argument("--unexplained", action="store_true", help="leaves out what equivalent.json explains: a full run may contradict it, and is for the night")
     parser.add_argument("--again", action="store_true", help="puts survivors to all stages once more, where there are better tests now")
     parser.add_argument("--fresh", action="store_true", help="forget what was judged before")
     parser.add_argument("--stages", default=",".join(STAGES), help="some of the stages alone: %(default)s")
@@ -114,6 +116,9 @@ def main():
         mutants += json.loads(args.mutants.read_text())
     if args.only:
         mutants = [m for m in mutants if any(text in (m["id"], m.get("file")) for text in args.only)]
+    if args.unexplained:
+        equivalents = Equivalents(ROOT / "mutants" / "equivalent.json")
+        mutants = [m for m in mutants if m.get("named") or not equivalents.reason_of(m)]
     for mutant in mutants:
         if mutant.get("named") and not mutant["plugin"].exists():
             parser.error(f"{mutant['plugin']} is not there; ./dev mutants builds it")

@@ -65,7 +65,7 @@ void expect_right(int64_t stride, spec::Placement placement, Run run) {
 void expect_right_everywhere(Run run) {
   for (const spec::Placement placement : {spec::Placement::kInPlace, spec::Placement::kCompacted}) {
     // The fifth row's offset is beyond 2^31, beyond 2^32; the stride alone is beyond 2^32, on a boundary and off it.
-    for (const int64_t stride : {(int64_t{1} << 29) + 4, (int64_t{1} << 30) + 4, (int64_t{1} << 32) + 4, (int64_t{1} << 32) + 1}) expect_right(stride, placement, run);
+    for (const int64_t stride : {(int64_t{1} << 29) + 4, (int64_t{1} << 30) + 4, (int64_t{1} << 31) + 4, (int64_t{1} << 32) + 4, (int64_t{1} << 32) + 1}) expect_right(stride, placement, run);
   }
 }
 

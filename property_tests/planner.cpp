@@ -191,8 +191,36 @@ TEST(Planner, HasAPlanForTheWidestRow) {
   EXPECT_EQ(text_of(plan_tiles(args, {})), "256x1 staged") << "eight columns a lookup";
   args.dcp = {2, 0, 1};
   EXPECT_EQ(text_of(plan_tiles(args, {})), "256x1") << "two ranks look up half as much each";
+  args.block_table.columns = 4096;
+  EXPECT_EQ(text_of(plan_tiles(args, {})), "256x1 staged");
+  args.block_table.columns = 4097;
+  EXPECT_EQ(text_of(plan_tiles(args, {})), "256x1");
   args.dcp = {INT32_MAX, 0, 1};
   EXPECT_EQ(text_of(plan_tiles(args, {})), "256x1");
+}
+
+// Every column of a row is in some pass of some team, whatever is picked.
+TEST(Planner, LosesNoColumn) {
+  const auto expect_whole = [](const RemapArgs& args) {
+    const int32_t topk = args.token_indices.columns;
+    const TilePlan plan = plan_tiles(args, {});
+    const int32_t capacity = tile_capacity(kernel_of(plan).team);
+    ASSERT_LE(plan.tile, capacity) << topk;
+    if (is_general(kernel_of(plan))) {
+      ASSERT_EQ(plan.num_parts, 1) << topk;
+    } else {
+      ASSERT_EQ(int64_t{plan.num_parts} * capacity, topk) << topk << " columns, " << args.slots.rows << " rows: " << text_of(plan);
+    }
+  };
+  for (int32_t topk = 0; topk <= 20000; topk += topk < 64 ? 1 : 64) {
+    for (const int32_t rows : {1, 8, 9, 64, 65, 256, 257, 512, 1024, 4096}) {
+      for (const Change& change : {Change(nothing), Change(counts), Change(compacted), Change(two_ranks)}) {
+        RemapArgs args = call(topk, rows);
+        change(args);
+        expect_whole(args);
+      }
+    }
+  }
 }
 
 TEST(Planner, TakesATeamThatHoldsTheShiftToo) {
