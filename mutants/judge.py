@@ -8,6 +8,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from sources import ROOT
+
 FIRST_CASES = 300
 MOST_CASES = 20000
 HANG_SECONDS = 90  # of one stage; a call that does not return ends after one second
@@ -55,8 +57,21 @@ def fault(stage, cases, why):
             "invariants": {"no_fault": cases}, "laws": {}, "rules": [], "why": why}
 
 
+def judge_by_vectors(program, plugin):
+    """The committed vectors, public reports among them: killed, or None where they all hold."""
+    vectors = sorted(str(path) for path in (ROOT / "property_tests" / "vectors").glob("*.json"))
+    try:
+        ran = subprocess.run([str(program), "replay", *vectors, "--backend", f"plugin:{plugin}"], capture_output=True, text=True, timeout=HANG_SECONDS)
+    except subprocess.TimeoutExpired:
+        return fault("vectors", None, "it ran for ever")
+    failed = [line.strip() for line in ran.stdout.splitlines() if "FAILS" in line]
+    return None if ran.returncode == 0 else {**fault("vectors", None, failed[0] if failed else "a vector fails"), "finding": "vectors", "invariants": {}}
+
+
 def judge_by_cases(program, plugin, stage):
     """killed, or None where no case of the stage sees anything."""
+    if stage == "vectors":
+        return judge_by_vectors(program, plugin)
     cases_before, options = {"drawn": (0, ["--keep-going", "--cases", str(FIRST_CASES)]),
                              "many": (FIRST_CASES, ["--first-case", str(FIRST_CASES), "--cases", str(MOST_CASES - FIRST_CASES)]),
                              "paths": (MOST_CASES, ["--every-path", "--cases", "1"])}[stage]

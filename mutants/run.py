@@ -37,8 +37,8 @@ def key_of(mutant, cache={}):
 
 # Until one of them sees the mutant. The cases see what a back end's users can see; the unit tests also a plan that is another one and
 # as right. Of the bodies they take long to build, so they come last there.
-STAGES = ("drawn", "tests", "paths", "many")
-STAGES_OF_BODIES = ("drawn", "paths", "many", "tests")
+STAGES = ("drawn", "vectors", "tests", "paths", "many")
+STAGES_OF_BODIES = ("drawn", "vectors", "paths", "many", "tests")
 
 
 class State:
