@@ -85,6 +85,10 @@ TEST_F(Team, CopiesZerosWhereNothingIsGiven) {
   std::iota(std::begin(table_), std::end(table_), 100);
   const auto body = [this](auto& team) {
     auto scratch = team.template shared<int32_t, 64, Scratch>();
+    team.phase("fill", [&](Thread t) {
+      if (t.index < 20) scratch.store(t, t.index, 7);
+    });
+    team.sync();
     team.phase("copy", [&](Thread t) {
       if (t.index < 5) team.template copy_async<4>(t, scratch, t.index * 4, table_row(1), 0, t.index % 2 == 0);
     });

@@ -83,7 +83,7 @@ TEST(CheckerFaultList, HasAFaultOfEachInvariantAndEachLaw) {
   for (const auto& fault : all_faults()) checkers.insert(fault["checker"]);
   for (const spec::InvariantText& invariant : spec::invariants()) EXPECT_TRUE(checkers.contains(std::string(invariant.name))) << invariant.name;
   for (const spec::LawText& law : spec::laws()) EXPECT_TRUE(checkers.contains(std::string(law.id))) << law.id;
-  for (const char* other : {"decoder", "shrinker", "judge", "frame", "case files", "corners"}) EXPECT_TRUE(checkers.contains(other)) << other;
+  for (const char* other : {"decoder", "shrinker", "judge", "frame", "case files", "corners", "checked memory"}) EXPECT_TRUE(checkers.contains(other)) << other;
 }
 
 }  // namespace
