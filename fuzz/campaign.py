@@ -155,10 +155,11 @@ class Campaign:
         self.save_state()
 
     def take(self, target, artifact, summary, log):
-        if "timeout" in summary:  # A machine that stood still is no finding.
-            code, _ = engine.call([self.binary(target), artifact], 60)
-            if code == 0:
-                self.say(f"{target}: a time limit was passed, but the input runs quickly by itself: not kept")
+        # A machine that stood still is no finding, nor what libFuzzer's own thread held while it began and somebody looked for leaks.
+        passing = "a time limit was passed" if "timeout" in summary else "something leaked" if "leaked in" in summary else None
+        if passing:
+            if engine.call([self.binary(target), artifact], 60)[0] == 0:
+                self.say(f"{target}: {passing}, but not where the input runs by itself: not kept")
                 artifact.unlink()
                 return
         if self.findings.add(target, artifact, summary, log, self.seconds()):
