@@ -8,8 +8,8 @@ from sources import ROOT, group_of, included_by
 
 # The tests that run what is mutated in the test program itself.
 PLANNER = "Tiling*:Planner*:KernelPaths*:StagedLookup*:FarRows*"
-BODIES = "Compaction*:StagedLookup*:RankOwnership*:FastDivisor*:FarRows*:Team*:KernelPaths*"
-REFERENCE = "SeedCalls*:FlatRowView*:Vectors*:RankOwnership*:Backends/*"
+BODIES = "Compaction*:StagedLookup*:RankOwnership*:FastDivisor*:FarRows*:Team*:KernelPaths*:Backends/Tables*host*:Backends/Examples*host*"
+REFERENCE = "TightMemory*:SeedCalls*:FlatRowView*:Vectors*:RankOwnership*:Backends/*"
 
 
 def filter_of(file):

@@ -15,8 +15,8 @@ using Rows = std::vector<std::vector<int32_t>>;
 class Examples : public BackendTest {
  protected:
   // The call's outputs are these, and no invariant has a complaint.
-  void expect(const RemapCase& c, const Rows& slots, const std::vector<int32_t>& counts) {
-    for (const int32_t team_width : {32, 256}) {
+  void expect(const RemapCase& c, const Rows& slots, const std::vector<int32_t>& counts, const std::vector<int32_t>& team_widths = {32, 256}) {
+    for (const int32_t team_width : team_widths) {
       Frame frame(c, 7);
       const RunOutcome run = backend().run(frame, {.team_width = team_width, .thread_order_seed = 3, .cta_order_seed = 5});
       ASSERT_EQ(run.kind, RunOutcome::Kind::kDone) << run.message;
@@ -193,6 +193,20 @@ TEST_P(Examples, WideRowsOfEveryAlignment) {
       c.layout.slots_storage_columns = topk + 3 - misalignment;
       expect(c, slots, counts);
       if (HasFailure()) FAIL() << "K = " << topk << ", misalignment " << int(misalignment);
+    }
+  }
+}
+
+// A compacted row that fills its team, written three words behind a boundary, of which the first entry alone is dropped: the words for
+// what is dropped lie right behind what is staged.
+TEST_P(Examples, R12ARowThatFillsItsTeamAndDropsItsFirstEntries) {
+  for (const int32_t num_dropped : {1, 2, 3, 4, 5, 8}) {
+    for (const int32_t topk : {512, 1024}) {
+      RemapCase c = compacted(plain({std::vector<int32_t>(size_t(topk), 5)}));
+      Rows slots = {std::vector<int32_t>(size_t(topk), 13)};
+      for (int32_t k = 0; k < num_dropped; ++k) c.token_indices.at(0, k) = -1 - k, slots[0][size_t(topk - 1 - k)] = -1;
+      c.layout.misalignment[size_t(Tensor::kSlots)] = 3;
+      expect(c, slots, {topk - num_dropped}, {32, 64, 128, 256});
     }
   }
 }
