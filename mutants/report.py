@@ -15,11 +15,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from equivalents import Equivalents
+from judge import FIRST_CASES, MOST_CASES as MANY_CASES
 from run import State
 from sources import ROOT
 
 GOAL = 0.95
-MANY_CASES = 20000
+LATER = (("vectors", "the committed vectors"), ("tests", "unit tests (of the planner's mutants most, for another plan is as right)"), ("paths", "a case for each path of the kernels"),
+         ("many", "many more drawn cases"), ("load", "loading the plug-in"))
 
 
 def load(state_path, mutants_path):
@@ -37,7 +39,7 @@ def scores(automatic):
     rows = {}
     for mutant in automatic:
         row = rows.setdefault(mutant["file"], Counter())
-        row["equivalent" if mutant.get("reason") else mutant["status"]] += 1
+        row["equivalent" if mutant.get("reason") and not mutant.get("alive") else mutant["status"]] += 1
     return rows
 
 
@@ -62,11 +64,11 @@ def matrix_lines(named, automatic):
     for name in sorted(seen, key=lambda n: (n[0].isupper(), -len(seen[n]))):
         others = set().union(*(mutants for other, mutants in seen.items() if other != name))
         alone = sorted(seen[name] - others)
-        shown = ", ".join(f"`{m}`" for m in [m for m in alone if m not in ids][:4]) or (f"{len(alone)} automatic ones" if alone else "-")
-        more = len(alone) - min(4, len([m for m in alone if m not in ids]))
+        by_name = [f"`{m}`" for m in alone if m not in ids]
+        shown = f"{len(alone)}" + (f": {', '.join(by_name[:4])}" if by_name else "") + (f" and {len(by_name) - 4} named more" if len(by_name) > 4 else "")
         implied = "" if alone else ", ".join(sorted(cover(name, seen)))
         lines.append(f"| {name} | {len(seen_named[name])} | {len(seen[name]) - len(seen_named[name])} | "
-                     f"{len(alone)}{': ' + shown if alone else ''}{f' and {more} more' if alone and more > 0 and shown[0] == '`' else ''} | {implied} |")
+                     f"{shown} | {implied} |")
     return lines
 
 
@@ -87,6 +89,7 @@ def median(values):
 def page(named, automatic, equivalents):
     killed = [m for m in named + automatic if m["status"] == "killed"]
     by_cases = [m for m in killed if m.get("cases")]
+    drawn = [m["cases"] for m in killed if m["stage"] in ("drawn", "many") and m.get("cases")]
     rows = scores(automatic)
     total = sum(rows.values(), Counter())
     named_alive = [m["name"] for m in named if m["status"] != "killed"]
@@ -96,9 +99,9 @@ def page(named, automatic, equivalents):
              f"- Automatic mutants (universalmutator, rules in `mutants/kernels.rules`): {sum(total.values())} made; {total['stillborn']} do not compile, {total['same code']} make the machine code "
              f"that was there before, {total['equivalent']} are equivalent by reasons below, {total['not run']} were not run. Of the other {total['killed'] + total['survived']}, {total['killed']} are killed: "
              f"**{100 * (score_of(total) or 0):.1f} %** (goal {100 * GOAL:.0f} %).",
-             f"- Cases until a mutant shows: median {median([m['cases'] for m in by_cases])}, nine in ten within {round(statistics.quantiles([m['cases'] for m in by_cases], n=10)[8])}; "
-             f"{sum(m['stage'] == 'paths' for m in killed)} show only in the cases that take every path of the kernels, "
-             f"{sum(m['stage'] == 'tests' for m in killed)} only in unit tests, {sum(m['stage'] != 'paths' and m['cases'] > MANY_CASES for m in by_cases)} need more than {MANY_CASES} drawn cases.",
+             f"- Of the {len(killed)} that are killed, {sum(m['stage'] == 'drawn' for m in killed)} show in the first {FIRST_CASES} drawn cases. The others were put to further stages in turn, and the first that saw them was: "
+             + ", ".join(f"{label} {sum(m['stage'] == stage for m in killed)}" for stage, label in LATER) + ". What an earlier stage saw was not put to a later one.",
+             f"- Cases until a mutant shows, of those that drawn cases showed: median {median(drawn)}, nine in ten within {round(statistics.quantiles(drawn, n=10)[8])}, the most {max(drawn)}; none may need more than {MANY_CASES}.",
              f"- Shrunk problems (one second is given to it): median {median([m['rows'] for m in by_cases if m.get('rows') is not None])} rows of {median([m['columns'] for m in by_cases if m.get('columns') is not None])} columns.", "",
              "| file | killed | survive | equivalent | same code | stillborn | score |", "|---|---|---|---|---|---|---|"]
     for file, row in rows.items():
@@ -116,12 +119,12 @@ def page(named, automatic, equivalents):
         cases = "paths" if m["stage"] == "paths" else m["cases"]
         lines.append(f"| `{m['name']}` | {cases} | {m['rows']} x {m['columns']} | {m['finding']} {m['rule'] or ''} | {', '.join([*m['invariants'], *m['laws']])} |")
     lines += ["", "## Survivors", ""]
-    survivors = [m for m in automatic if m["status"] == "survived" and not m.get("reason")]
-    lines += [f"- `{m['file']}`: `{m['before'].strip()}` becomes `{m['after'].strip()}`" for m in survivors] or ["None without a reason."]
+    survivors = [m for m in automatic if m["status"] == "survived" and (not m.get("reason") or m["alive"])]
+    lines += [f"- `{m['file']}`: `{m['before'].strip()}` becomes `{m['after'].strip()}`: {m.get('reason') or 'NOT EXPLAINED'}" for m in survivors] or ["None."]
     lines += ["", "## Equivalent", "", "By reason (`mutants/equivalent.json`):", ""]
     by_reason = defaultdict(list)
     for m in automatic:
-        if m.get("reason"):
+        if m.get("reason") and not m["alive"]:
             by_reason[m["file"], m["reason"]].append(m)
     lines += [f"- `{file}`, {len(found)}: {reason}" for (file, reason), found in by_reason.items()]
     return "\n".join(lines) + "\n"
@@ -137,12 +140,13 @@ def main():
     equivalents = Equivalents(ROOT / "mutants" / "equivalent.json")
     for mutant in automatic:
         if mutant["status"] == "survived":
-            mutant["reason"] = equivalents.reason_of(mutant)
+            entry = equivalents.entry_of(mutant) or {}
+            mutant["reason"], mutant["alive"] = entry.get("reason"), entry.get("alive", False)
     (args.out / "mutants.md").write_text(page(named, automatic, equivalents))
-    keep = ("name", "id", "file", "line", "before", "after", "status", "reason", "through", "stage", "cases", "finding", "rule", "rows", "columns", "invariants", "laws", "rules", "seconds")
+    keep = ("name", "id", "file", "line", "before", "after", "status", "reason", "alive", "through", "stage", "cases", "finding", "rule", "rows", "columns", "invariants", "laws", "rules", "seconds")
     data = {"format": "slotproof-mutants", "version": 1,
-            "named": [{k: m[k] for k in keep if m.get(k) is not None} for m in named],
-            "automatic": [{k: m[k] for k in keep if m.get(k) is not None} for m in automatic]}
+            "named": [{k: m[k] for k in keep if m.get(k) not in (None, False)} for m in named],
+            "automatic": [{k: m[k] for k in keep if m.get(k) not in (None, False)} for m in automatic]}
     lines = ",\n".join(f' "{kind}": [\n  ' + ",\n  ".join(json.dumps(m) for m in data[kind]) + "\n ]" for kind in ("named", "automatic"))
     (args.out / "mutants.json").write_text(f'{{"format": "{data["format"]}", "version": {data["version"]},\n{lines}\n}}\n')
     unexplained = [m for m in automatic if m["status"] == "survived" and not m["reason"]]

@@ -24,6 +24,7 @@ from judge import judge_by_cases
 from unit_tests import UnitTests
 from sources import GROUPS, KERNELS, ROOT, group_of
 
+
 def key_of(mutant, cache={}):
     """What a result is kept for: the mutated sources as they are. A judge that has changed since is run anew by --fresh."""
     files = group_of(mutant["file"]).files if "file" in mutant else (*KERNELS.files, f"property_tests/faults/{mutant['id']}.patch")
@@ -62,6 +63,14 @@ class State:
             self.results[mutant["id"]] = result
             with open(self.path, "a") as file:
                 file.write(json.dumps({**result, "key": key_of(mutant)}) + "\n")
+
+
+def named_mutants(folder):
+    """The planted faults of the remap, built by the test build."""
+    lists = json.loads((ROOT / "property_tests" / "faults" / "faults.json").read_text())
+    for kind in ("faults", "path_faults"):
+        for fault in lists[kind]:
+            yield {"id": fault["name"], "named": True, "plugin": folder / f"{fault['name']}.so"}
 
 
 def stages_left(mutant, state, stages):

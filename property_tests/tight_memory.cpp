@@ -77,6 +77,13 @@ TEST_F(TightMemory, RequestsMayNotLieInAnyRowOfTheSlots) {
   }
 }
 
+TEST_F(TightMemory, ARefusalNamesBothTensorsAndTheirShapes) {
+  problem_.req_id.data = problem_.slots.data;
+  const auto refusal = reference::validate(problem_);
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->message, "slots (3 x 5, row stride 7) shares an element with req_id (3 x 1, row stride 1)");
+}
+
 // What has no elements shares none, wherever it points.
 TEST_F(TightMemory, OutputsWithoutColumnsMayPointAnywhere) {
   problem_.token_indices.columns = problem_.slots.columns = 0;
