@@ -13,7 +13,8 @@
 namespace slotproof::fuzz {
 namespace {
 
-constexpr harness::DecoderOptions kOptions{.max_num_tokens = 3, .max_topk = 132, .max_team_width = 64};
+// Of 1025 columns, for two warps take two passes over them.
+constexpr harness::DecoderOptions kOptions{.max_num_tokens = 3, .max_topk = 1025, .max_team_width = 64};
 constexpr int32_t kGuard = 8;  // elements before and behind an output
 
 // The outputs of one call between guards.
