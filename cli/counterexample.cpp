@@ -16,8 +16,6 @@ using harness::Finding;
 using harness::RemapCase;
 using harness::Verdict;
 
-// Long enough for the last step of a stubborn one, short enough that nobody waits.
-
 harness::Case case_of(const RemapCase& remap_case, std::string id, std::string note) {
   harness::Case value;
   value.id = std::move(id);

@@ -23,6 +23,7 @@ struct Counterexample {
   std::string save_error;  // empty where the file was written
 };
 
+// Long enough for the last step of a stubborn one, short enough that nobody waits.
 inline constexpr double kDefaultShrinkSeconds = 8;
 
 struct ShrinkSetting {

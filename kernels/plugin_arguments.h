@@ -19,18 +19,22 @@ T known_part_of(const T* from) {
   return known;
 }
 
-inline RemapArgs args_of(const slotproof_remap_arguments& from) {
-  const auto vector = [](const slotproof_vector& v) { return ConstVector{v.data, v.size}; };
-  const auto matrix = [](const slotproof_matrix& m) { return ConstMatrix{m.data, m.rows, m.columns, m.row_stride}; };
-  RemapArgs args;
+// As RemapArgs, or any other structure with its members.
+template <class Args = RemapArgs>
+Args args_of(const slotproof_remap_arguments& from) {
+  Args args;
+  const auto vector = [](const slotproof_vector& v) { return decltype(args.req_id){v.data, v.size}; };
+  const auto matrix = [](const slotproof_matrix& m) { return decltype(args.block_table){m.data, m.rows, m.columns, m.row_stride}; };
   args.req_id = vector(from.req_id);
   args.block_table = matrix(from.block_table);
   args.token_indices = matrix(from.token_indices);
   args.block_size = from.block_size;
   args.block_stride_rows = from.block_stride_rows;
   args.dcp = {from.dcp_size, from.dcp_rank, from.dcp_interleave};
-  args.placement = from.compacted != 0 ? Placement::kCompacted : Placement::kInPlace;
-  args.order = from.order_unspecified != 0 ? Order::kUnspecified : Order::kStable;
+  using Placements = decltype(args.placement);
+  using Orders = decltype(args.order);
+  args.placement = from.compacted != 0 ? Placements::kCompacted : Placements::kInPlace;
+  args.order = from.order_unspecified != 0 ? Orders::kUnspecified : Orders::kStable;
   args.slots = {from.slots.data, from.slots.rows, from.slots.columns, from.slots.row_stride};
   if (from.has_num_blocks) args.num_blocks = from.num_blocks;
   if (from.has_prefill_request_id) args.prefill_request_id = vector(from.prefill_request_id);

@@ -114,6 +114,16 @@ class Report(unittest.TestCase):
             self.assertTrue((ROOT / entry["file"]).exists(), entry)
 
 
+    def test_is_refused_where_a_mutant_was_not_run(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "mutants.json").write_text(json.dumps([KILLED]))
+            done = subprocess.run([sys.executable, HERE / "report.py", "--state", f"{folder}/results.jsonl", "--mutants", f"{folder}/mutants.json", "--out", folder],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("were not run", done.stderr)
+            self.assertFalse((Path(folder) / "mutants.md").exists())
+
+
 class CommittedFigures(unittest.TestCase):
     """docs/results/mutants.json is of the planted faults that there are, and none of them is alive."""
 

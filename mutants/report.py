@@ -1,6 +1,6 @@
 """Writes docs/results/mutants.md and mutants.json from the results that run.py kept.
 
-usage: report.py [--state findings/mutants/results.jsonl] [--out docs/results]
+usage: report.py [--state findings/mutants/results.jsonl] [--out docs/results]      refused where a mutant was not run
 
 The score is killed / (all that compile and make other machine code, less the equivalent ones). Which are equivalent, and why, is said in
 mutants/equivalent.json, by hand. Exit code 1: a survivor that it does not explain, or one that it explains and that was killed.
@@ -86,7 +86,7 @@ def median(values):
     return round(statistics.median(values)) if values else None
 
 
-def page(named, automatic, equivalents):
+def page(named, automatic):
     killed = [m for m in named + automatic if m["status"] == "killed"]
     by_cases = [m for m in killed if m.get("cases")]
     drawn = [m["cases"] for m in killed if m["stage"] in ("drawn", "many") and m.get("cases")]
@@ -97,7 +97,7 @@ def page(named, automatic, equivalents):
              f"- Named mutants, planted in the compiled sources by hand (`property_tests/faults`): {len(named) - len(named_alive)} of {len(named)} are killed"
              f"{'; ALIVE: ' + ', '.join(named_alive) if named_alive else ''}. The diagnosis's own, the checkers' own and those of the CUDA build are killed by tests of theirs in `./dev test` and `./dev gpu`.",
              f"- Automatic mutants (universalmutator, rules in `mutants/kernels.rules`): {sum(total.values())} made; {total['stillborn']} do not compile, {total['same code']} make the machine code "
-             f"that was there before, {total['equivalent']} are equivalent by reasons below, {total['not run']} were not run. Of the other {total['killed'] + total['survived']}, {total['killed']} are killed: "
+             f"that was there before, {total['equivalent']} are equivalent by reasons below. Of the other {total['killed'] + total['survived']}, {total['killed']} are killed: "
              f"**{100 * (score_of(total) or 0):.1f} %** (goal {100 * GOAL:.0f} %).",
              f"- Of the {len(killed)} that are killed, {sum(m['stage'] == 'drawn' for m in killed)} show in the first {FIRST_CASES} drawn cases. The others were put to further stages in turn, and the first that saw them was: "
              + ", ".join(f"{label} {sum(m['stage'] == stage for m in killed)}" for stage, label in LATER) + ". What an earlier stage saw was not put to a later one.",
@@ -137,12 +137,14 @@ def main():
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results")
     args = parser.parse_args()
     named, automatic = load(args.state, args.mutants)
+    if not_run := sum(mutant["status"] == "not run" for mutant in named + automatic):
+        raise SystemExit(f"mutants: {not_run} were not run on these sources; ./dev mutants goes on with them. No report is written")
     equivalents = Equivalents(ROOT / "mutants" / "equivalent.json")
     for mutant in automatic:
         if mutant["status"] == "survived":
             entry = equivalents.entry_of(mutant) or {}
             mutant["reason"], mutant["alive"] = entry.get("reason"), entry.get("alive", False)
-    (args.out / "mutants.md").write_text(page(named, automatic, equivalents))
+    (args.out / "mutants.md").write_text(page(named, automatic))
     keep = ("name", "id", "file", "line", "before", "after", "status", "reason", "alive", "through", "stage", "cases", "finding", "rule", "rows", "columns", "invariants", "laws", "rules", "seconds")
     data = {"format": "slotproof-mutants", "version": 1,
             "named": [{k: m[k] for k in keep if m.get(k) not in (None, False)} for m in named],

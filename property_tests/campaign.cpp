@@ -98,5 +98,29 @@ TEST_F(Campaign, TakesTheLawsInTurnBehindTheFirstCases) {
   }
 }
 
+// A count is wrong in every problem; that padding became a slot shows in a single entry alone.
+TEST_F(Campaign, ExplainsAShrunkProblemByWhatItShowsBest) {
+  harness::RemapCase large;
+  large.req_id = {0, 0};
+  large.block_table = harness::OwnedMatrix::of({{1}});
+  large.token_indices = harness::OwnedMatrix::filled(2, 5, -1);
+  const auto finding_of = [](spec::Invariant invariant, spec::Rule rule) { return harness::Finding{spec::Violation{invariant, rule, "", "", ""}, {}}; };
+  const harness::Finding count = finding_of(spec::Invariant::kValidCountExactness, spec::Rule::R11);
+  ShrinkSetting setting;
+  setting.judge = [&](const harness::RemapCase& c) {
+    harness::Verdict verdict;
+    if (c.num_tokens() > 0 && c.topk() > 0) verdict.findings.push_back(count);
+    if (c.num_tokens() == 1 && c.topk() == 1) verdict.findings.push_back(finding_of(spec::Invariant::kMinusOnePropagation, spec::Rule::R1));
+    return verdict;
+  };
+  setting.should_stop = [] { return false; };
+  setting.folder = std::filesystem::temp_directory_path();
+  setting.id = "slotproof-minimize-" + std::to_string(getpid());
+  const Counterexample found = minimize(large, count, setting);
+  std::filesystem::remove(found.file);
+  EXPECT_EQ(found.shrunk.num_tokens() * found.shrunk.topk(), 1);
+  EXPECT_EQ(found.finding.name(), "minus_one_propagation");
+}
+
 }  // namespace
 }  // namespace slotproof::cli

@@ -154,6 +154,35 @@ TEST_F(Program, SaysInOneLineThatABulkRunHasNoDevice) {
   EXPECT_EQ(std::count(ran.output.begin(), ran.output.end(), '\n'), 1) << ran.output;
 }
 
+TEST_F(Program, KeepsGoingBehindACounterexampleAndCountsWhatSeesIt) {
+  const std::string options = "check --fault tail-of-zeros --cases 120 --findings " + path("findings") + " --json " + path("report.json");
+  ASSERT_EQ(run(options).code, 1);
+  const auto stopped = json("report.json")["backends"][0];
+  EXPECT_EQ(stopped["cases_failing"], 1);
+  EXPECT_LT(stopped["cases"], 120);
+  ASSERT_EQ(run(options + " --keep-going").code, 1);
+  const auto whole = json("report.json")["backends"][0];
+  EXPECT_EQ(whole["cases"], 120);
+  EXPECT_EQ(whole["counterexample"]["case"], stopped["counterexample"]["case"]) << "the first one";
+  const auto tail = whole["invariants"]["tail_is_none"];
+  EXPECT_GT(tail["failures"], 1);
+  EXPECT_LE(tail["failures"], whole["cases_failing"]);
+  EXPECT_EQ(tail["first_failure"], stopped["cases"]);
+  for (const std::string rule : tail["rules"]) EXPECT_TRUE(rule == "R12" || rule == "R12u") << rule;
+  EXPECT_FALSE(whole["invariants"]["argument_validation"].contains("first_failure"));
+}
+
+// The plug-in hangs where a block has three rows, which some cases have; the default limit is five seconds a call.
+TEST_F(Program, HoldsACallToTheTimeThatItIsGiven) {
+  const std::string plugin = "plugin:" + (example_plugin_dir() / "hang.so").string();
+  const Ran ran = run("check --backend " + plugin + " --keep-going --cases 40 --time-limit 0.05 --shrink-seconds 0 --findings " + path("findings") + " --json " + path("report.json"));
+  EXPECT_EQ(ran.code, 1);
+  const auto backend = json("report.json")["backends"][0];
+  EXPECT_GT(backend["invariants"]["no_fault"]["failures"], 0) << ran.output;
+  EXPECT_LT(backend["seconds"], 4.0) << ran.output;
+  EXPECT_LT(backend["counterexample"]["shrink_seconds"], 1.0) << "none was given: one try at most";
+}
+
 TEST_F(Program, LaunchesEveryPathOfTheKernelsWhereThatIsRequired) {
   const Ran ran = run("check --backend host --every-path --require-coverage --cases 1 --findings " + path("findings") + " --json " + path("report.json"));
   EXPECT_EQ(ran.code, 0) << ran.output;

@@ -130,6 +130,23 @@ TEST(Invariants, SeeWhatLiesOutsideABound) {
   EXPECT_EQ(reported_of(c, {{{42, -1}}, {0}}), (Reports{"bounds_safety R5 slots[0, 0]"}));
 }
 
+// A surplus in a compacted row is laid to a rule only where that is certain: where every none of the row has the same one.
+TEST(Invariants, NameNoRuleForASurplusThatSeveralCouldExplain) {
+  const auto bounds_in = [](std::vector<int32_t> positions) {
+    RemapCase c = compacted(std::move(positions));
+    c.block_table = OwnedMatrix::of({{-1, 3}});
+    Reports found;
+    for (const std::string& report : reported_of(c, {{{7, 19, -1}}, {1}})) {
+      if (report.starts_with("bounds_safety")) found.insert(found.end(), report);
+    }
+    return found;
+  };
+  EXPECT_EQ(bounds_in({0, 1, 5}), (Reports{"bounds_safety R7 slots[0, 1]"}));
+  EXPECT_EQ(bounds_in({99, 98, 5}), (Reports{"bounds_safety R6 slots[0, 1]"}));
+  EXPECT_EQ(bounds_in({99, 0, 5}), Reports{}) << "R6 or R7";
+  EXPECT_EQ(bounds_in({-1, 0, 5}), Reports{}) << "R1 or R7";
+}
+
 TEST(Invariants, SeeCountsThatAreOneOff) {
   EXPECT_EQ(reported_of(plain(), {kPlain.slots, {1, 2}}), (Reports{"valid_count_exactness R11 valid_counts[0]"}));
   EXPECT_EQ(reported_of(plain(), {kPlain.slots, {2, 3}}), (Reports{"valid_count_exactness R11 valid_counts[1]"}));
