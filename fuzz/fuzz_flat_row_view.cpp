@@ -115,10 +115,7 @@ bool mutate_text(std::string& text, uint32_t random) {
   for (uint8_t& byte : bytes) byte = uint8_t((random = random * 1664525u + 1013904223u) >> 24);
   ByteChoices choices(bytes, sizeof bytes);
   *fields[choices.below(uint32_t(std::size(fields)))] = extent_of(choices);
-  harness::Case value;
-  value.id = "input";
-  value.problem = *problem;
-  text = input_of(value);
+  text = input_of(*problem);
   return true;
 }
 

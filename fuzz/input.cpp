@@ -11,18 +11,35 @@
 namespace slotproof::fuzz {
 using harness::RemapCase;
 
-std::optional<RemapCase> remap_case_in_text(Input input) {
-  // A fuzzer mutates what it has just run, so most texts are read twice in a row.
-  static thread_local std::string last_text;
-  static thread_local std::optional<RemapCase> last_case;
+namespace {
+
+// The last text that was read or written, with its cases.
+struct LastText {
+  std::string text;
+  std::vector<harness::Case> cases;
+};
+LastText& last_text() {
+  static thread_local LastText last;
+  return last;
+}
+
+}  // namespace
+
+std::span<const harness::Case> cases_in(Input input) {
+  LastText& last = last_text();
   const std::string_view text(reinterpret_cast<const char*>(input.data()), input.size());
-  if (last_case && text == last_text) return last_case;
+  if (text != last.text) {
+    last.text = text;
+    last.cases = harness::parse_cases(last.text).cases;
+  }
+  return last.cases;
+}
+
+std::optional<RemapCase> remap_case_in_text(Input input) {
   auto remap_case = problem_in_text<RemapCase>(input);
   if (remap_case && !check(PlanOptions{remap_case->schedule.team_width, remap_case->schedule.planned_rows}).ok()) {
     remap_case->schedule.team_width = remap_case->schedule.planned_rows = 0;
   }
-  last_text = text;
-  last_case = remap_case;
   return remap_case;
 }
 
@@ -53,11 +70,14 @@ std::string input_of(const harness::Case& value) {
   return harness::write_cases({value});
 }
 
-std::string input_of(const RemapCase& remap_case) {
+std::string input_of(harness::Problem problem) {
   harness::Case value;
   value.id = "input";
-  value.problem = remap_case;
-  return input_of(value);
+  value.problem = std::move(problem);
+  LastText& last = last_text();
+  last.text = input_of(value);
+  last.cases.assign(1, std::move(value));
+  return last.text;
 }
 
 harness::Case case_with_answer(const RemapCase& remap_case) {
@@ -126,8 +146,9 @@ bool mutate_remap_text(std::string& text, uint32_t seed) {
       case 5:
       case 6: change_option(*remap_case, random); break;
       default: {
-        auto simpler = harness::simpler_cases(*remap_case, harness::ShrinkPass(random() % harness::kNumShrinkPasses));
-        if (!simpler.empty()) remap_case = std::move(simpler[random() % simpler.size()]);
+        const auto pass = harness::ShrinkPass(random() % harness::kNumShrinkPasses);
+        const int count = harness::num_simpler_cases(*remap_case, pass);
+        if (count > 0) remap_case = harness::simpler_case(*remap_case, pass, int(random() % uint32_t(count)));
       }
     }
   }

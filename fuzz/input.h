@@ -12,12 +12,15 @@ inline bool is_case_text(Input input) {
   return !input.empty() && input[0] == '{';
 }
 
-// The first case of the file whose problem is a Problem; nothing where there is none or the text is no case file.
+// The cases of a case file's text; none where it is no case file. Valid until the next text is read or written: a fuzzer mutates what it
+// has just run and runs what it has just made, so the last text is not read again.
+std::span<const harness::Case> cases_in(Input input);
+
+// The first of them whose problem is a Problem; nothing where there is none.
 template <class Problem>
 std::optional<Problem> problem_in_text(Input input) {
-  harness::CaseFile file = harness::parse_cases({reinterpret_cast<const char*>(input.data()), input.size()});
-  for (harness::Case& value : file.cases) {
-    if (auto* problem = std::get_if<Problem>(&value.problem)) return std::move(*problem);
+  for (const harness::Case& value : cases_in(input)) {
+    if (const auto* problem = std::get_if<Problem>(&value.problem)) return *problem;
   }
   return std::nullopt;
 }
@@ -31,9 +34,9 @@ std::optional<harness::RemapCase> remap_case_of(Input input, const harness::Deco
 // A campaign with another back end sets them, so that fuzzers and follower read the same problems out of the same bytes.
 harness::DecoderOptions restricted(harness::DecoderOptions options);
 
-// A case as the input that says it.
+// A problem as the input that says it.
 std::string input_of(const harness::Case& value);
-std::string input_of(const harness::RemapCase& remap_case);
+std::string input_of(harness::Problem problem);
 
 // A problem with the spec's answer, as a case.
 harness::Case case_with_answer(const harness::RemapCase& remap_case);

@@ -40,14 +40,15 @@ uint64_t read(const uint8_t* bytes, int width) {
   return value;
 }
 
-// Sets one choice; one behind the end is reached by zeros, the plainest choices.
+// Sets one choice of those that the room has; one behind the end is reached by zeros, the plainest choices.
 size_t change_a_choice(const Target& target, uint8_t* data, size_t size, size_t max_size, Random& random) {
   const auto& trace = choices_of(target, {data, size});
-  if (trace.empty()) return size;
-  const size_t num_near = random() % 2 == 0 ? std::min(trace.size(), kShapeChoices) : trace.size();
+  const auto has_room = [max_size](const ByteChoice& choice) { return choice.offset + size_t(choice.width) <= max_size; };
+  const auto num_with_room = size_t(std::partition_point(trace.begin(), trace.end(), has_room) - trace.begin());
+  if (num_with_room == 0) return size;
+  const size_t num_near = random() % 2 == 0 ? std::min(num_with_room, kShapeChoices) : num_with_room;
   const ByteChoice choice = trace[random() % num_near];
   const size_t end = choice.offset + size_t(choice.width);
-  if (end > max_size) return size;
   if (end > size) std::memset(data + size, 0, end - size);
   const uint64_t value = value_for(read(data + choice.offset, choice.width), choice, random);
   for (int i = 0; i < choice.width; ++i) data[choice.offset + size_t(i)] = uint8_t(value >> (8 * i));

@@ -45,6 +45,7 @@ struct RankOwnership {
   int32_t size = 1;
   int32_t rank = 0;
   int32_t interleave = 1;
+  bool operator==(const RankOwnership&) const = default;
 };
 
 enum class Placement : uint8_t { kInPlace, kCompacted };

@@ -41,12 +41,14 @@ using Expectation = std::variant<std::monostate, ExpectedRemap, ExpectedView, Ex
 // What the spec expects of a problem. Nothing of a call whose arguments say more than there is memory for.
 Expectation expectation_of(const RemapCase& remap_case);
 
+using Problem = std::variant<RemapCase, spec::FlatRowViewProblem, LocalLengthProblem>;
+
 struct Case {
   std::string id;
   std::string kind;    // group, for reading
   std::string report;  // where it was first seen, for reading
   std::string note;
-  std::variant<RemapCase, spec::FlatRowViewProblem, LocalLengthProblem> problem;
+  Problem problem;
   Expectation expected;
 };
 

@@ -94,6 +94,7 @@ struct RemapCase {
 
   int32_t num_tokens() const { return token_indices.rows; }
   int32_t topk() const { return token_indices.columns; }
+  bool operator==(const RemapCase&) const = default;
 };
 
 }  // namespace slotproof::harness

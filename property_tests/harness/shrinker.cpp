@@ -1,6 +1,7 @@
 #include "property_tests/harness/shrinker.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace slotproof::harness {
 namespace {
@@ -15,10 +16,11 @@ OwnedMatrix without_rows(const OwnedMatrix& matrix, int32_t begin, int32_t end) 
 
 OwnedMatrix without_columns(const OwnedMatrix& matrix, int32_t begin, int32_t end) {
   OwnedMatrix smaller{matrix.rows, matrix.columns - (end - begin), matrix.storage_columns - (end - begin), {}};
+  smaller.storage.reserve(size_t(smaller.rows) * size_t(smaller.storage_columns));
   for (int32_t row = 0; row < matrix.rows; ++row) {
-    for (int32_t column = 0; column < matrix.storage_columns; ++column) {
-      if (column < begin || column >= end) smaller.storage.push_back(matrix.at(row, column));
-    }
+    const auto row_begin = matrix.storage.begin() + int64_t{row} * matrix.storage_columns;
+    smaller.storage.insert(smaller.storage.end(), row_begin, row_begin + begin);
+    smaller.storage.insert(smaller.storage.end(), row_begin + end, row_begin + matrix.storage_columns);
   }
   return smaller;
 }
@@ -30,11 +32,10 @@ OwnedMatrix without_hidden_columns(const OwnedMatrix& matrix) {
   return smaller;
 }
 
+// Goes through the neighbours of a pass, counts them and makes the one that is wanted, if any is.
 class Neighbours {
  public:
-  explicit Neighbours(const RemapCase& from) : from_(from) {}
-
-  std::vector<RemapCase> take(ShrinkPass pass) {
+  Neighbours(const RemapCase& from, ShrinkPass pass, int wanted = -1) : from_(from), wanted_(wanted) {
     switch (pass) {
       case ShrinkPass::kRows: drop_rows(); break;
       case ShrinkPass::kColumns: drop_columns(); break;
@@ -45,14 +46,13 @@ class Neighbours {
       case ShrinkPass::kAllValues: plain_values_at_once(); break;
       case ShrinkPass::kValues: plain_values(); break;
     }
-    return std::move(found_);
   }
+  int count() const { return count_; }
+  RemapCase take() { return std::move(*found_); }
 
  private:
   void add(auto change) {
-    RemapCase candidate = from_;
-    change(candidate);
-    found_.push_back(std::move(candidate));
+    if (count_++ == wanted_) change(found_.emplace(from_));
   }
 
   // Halves first, then quarters, ... then one at a time.
@@ -204,12 +204,27 @@ class Neighbours {
   }
 
   const RemapCase& from_;
-  std::vector<RemapCase> found_;
+  const int wanted_;
+  int count_ = 0;
+  std::optional<RemapCase> found_;
 };
 
 }  // namespace
 
-std::vector<RemapCase> simpler_cases(const RemapCase& remap_case, ShrinkPass pass) { return Neighbours(remap_case).take(pass); }
+int num_simpler_cases(const RemapCase& remap_case, ShrinkPass pass) {
+  return Neighbours(remap_case, pass).count();
+}
+
+RemapCase simpler_case(const RemapCase& remap_case, ShrinkPass pass, int index) {
+  return Neighbours(remap_case, pass, index).take();
+}
+
+std::vector<RemapCase> simpler_cases(const RemapCase& remap_case, ShrinkPass pass) {
+  std::vector<RemapCase> all;
+  const int count = num_simpler_cases(remap_case, pass);
+  for (int index = 0; index < count; ++index) all.push_back(simpler_case(remap_case, pass, index));
+  return all;
+}
 
 std::vector<RemapCase> simpler_cases(const RemapCase& remap_case) {
   std::vector<RemapCase> all;
@@ -225,8 +240,10 @@ Shrunk shrink(const RemapCase& failing, const std::function<bool(const RemapCase
   const auto is_spent = [&] { return shrunk.num_tries == max_tries || should_stop(); };
   // Takes the first neighbour that still fails; false where there is none.
   const auto step = [&](ShrinkPass pass) {
-    for (RemapCase& candidate : simpler_cases(shrunk.remap_case, pass)) {
+    const int count = num_simpler_cases(shrunk.remap_case, pass);
+    for (int index = 0; index < count; ++index) {
       if (is_spent()) return false;
+      RemapCase candidate = simpler_case(shrunk.remap_case, pass, index);
       ++shrunk.num_tries;
       if (!still_fails(candidate)) continue;
       shrunk.remap_case = std::move(candidate);

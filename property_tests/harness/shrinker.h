@@ -12,7 +12,10 @@ namespace slotproof::harness {
 enum class ShrinkPass : uint8_t { kRows, kColumns, kOptions, kTable, kSizes, kLayout, kAllValues, kValues };
 inline constexpr int kNumShrinkPasses = 8;
 
-// Simpler neighbours of a case. Each is smaller in some measure, so that shrinking ends.
+// Simpler neighbours of a case. Each is smaller in some measure, so that shrinking ends. By number (0 <= index < how many there are), for
+// who wants one of thousands and not all made.
+int num_simpler_cases(const RemapCase& remap_case, ShrinkPass pass);
+RemapCase simpler_case(const RemapCase& remap_case, ShrinkPass pass, int index);
 std::vector<RemapCase> simpler_cases(const RemapCase& remap_case, ShrinkPass pass);
 std::vector<RemapCase> simpler_cases(const RemapCase& remap_case);  // of all passes, in their order
 
