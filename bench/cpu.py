@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy
 import numpy_remap
+from provenance import commit, cpu_model
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -39,19 +40,6 @@ def run(program, repeats):
 
 def summary(values, digits):
     return {name: float(f"{of(values):.{digits}g}") for name, of in (("median", statistics.median), ("least", min), ("greatest", max))}
-
-
-def cpu_model():
-    with open("/proc/cpuinfo") as file:
-        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
-    return names[0] if names else "unknown"
-
-
-def commit():
-    git = ["git", "-C", str(ROOT)]
-    head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
-    changes = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=False).stdout.strip()
-    return (head or "unknown") + (" with changes" if changes else "")
 
 
 def main():

@@ -14,12 +14,13 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "fuzz"), str(ROOT / "bench")]
 import engine  # noqa: E402
 from findings import Findings, write_atomically  # noqa: E402
 from follower import Follower  # noqa: E402
+from provenance import commit, cpu_model  # noqa: E402
 
-ROOT = Path(__file__).resolve().parent.parent
 FIRST_SLICE_S, LAST_SLICE_S = 3, 120
 STATE_EVERY_S = 5
 MERGE_EVERY = 16  # slices of a target: its fuzzers then no longer read what others of its inputs reach as well
@@ -41,6 +42,7 @@ class Campaign:
         self.state = self.load_state()
         self.running = []
         self.follower, self.environment = None, {}
+        self.commit = commit()  # of what is run: the tree may change while it runs
         self.started = time.monotonic()
         self.is_interrupted = False
         self.num_new = 0
@@ -241,21 +243,16 @@ class Campaign:
         rows = {}
         print(f"{'target':14}{'seconds':>9}{'runs':>12}{'runs/s':>9}{'a CPU s':>9}{'compared':>10}{'cov':>7}{'corpus':>8}")
         for target in self.options.targets:
-            r = self.state["targets"][target]
-            rows[target] = {
-                "seconds": round(r["seconds"]), "runs": r["runs"], "runs_per_s": round(r["runs"] / max(r["seconds"], 1)),
-                "runs_per_cpu_s": round(r["runs"] / max(r["cpu_seconds"], 1)), "coverage": r["coverage"],
-                "compared_percent": round(100 * r["compared"] / r["judged_runs"], 1) if r["judged_runs"] else None,
-                "corpus": sum(1 for _ in self.corpus(target).iterdir())}
-            n = rows[target]
+            n = rows[target] = engine.figures_of(self.state["targets"][target], self.corpus(target))
             print(f"{target:14}{n['seconds']:9}{n['runs']:12}{n['runs_per_s']:9}{n['runs_per_cpu_s']:9}{n['compared_percent'] or '-':>8} %{n['coverage']:7}{n['corpus']:8}")
         for finding in findings:
             print(f"finding: {finding['target']}: {finding['summary']}, found {finding['times_found']} times, after {finding['found_after_s']} s: {finding['folder']}")
         print(f"{len(findings)} findings, {clock(self.seconds())} of {clock(self.state['wanted'])}, all of it in {self.folder}")
         kept = [{key: finding[key] for key in ("target", "summary", "times_found", "found_after_s", "shrunk_by")} for finding in findings]
         write_atomically(self.folder / "summary.json", json.dumps({
-            "date": time.strftime("%Y-%m-%d"), "seconds": round(self.seconds()), "jobs": self.options.jobs, "backend": self.options.backend,
-            "followed": self.follower.num_followed() if self.follower else None, "targets": rows, "findings": kept}, indent=1) + "\n")
+            "date": time.strftime("%Y-%m-%d"), "cpu": cpu_model(), "commit": self.commit, "seconds": round(self.seconds()),
+            "jobs": self.options.jobs, "backend": self.options.backend, "followed": self.follower.num_followed() if self.follower else None,
+            "targets": rows, "findings": kept}, indent=1) + "\n")
         return 130 if self.is_interrupted else 1 if findings else 0
 
 

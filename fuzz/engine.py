@@ -180,3 +180,11 @@ def finish_swap(place):
 def fail(text):
     print(f"fuzz: {text}", file=sys.stderr)
     return 2
+
+
+def figures_of(record, corpus):
+    """What a campaign says of a target in its summary."""
+    return {"seconds": round(record["seconds"]), "runs": record["runs"], "runs_per_s": round(record["runs"] / max(record["seconds"], 1)),
+            "runs_per_cpu_s": round(record["runs"] / max(record["cpu_seconds"], 1)), "coverage": record["coverage"],
+            "compared_percent": round(100 * record["compared"] / record["judged_runs"], 1) if record["judged_runs"] else None,
+            "corpus": sum(1 for _ in corpus.iterdir())}

@@ -23,7 +23,7 @@ def read(name):
 
 def campaign_page(campaign):
     lines = ["## A campaign", "",
-             f"`./dev fuzz --jobs {campaign['jobs']}`, {campaign['seconds'] / 60:.0f} minutes on {campaign['date']} (`docs/results/fuzz-campaign.json`). Runs a CPU second are "
+             f"`./dev fuzz --jobs {campaign['jobs']}`, {campaign['seconds'] / 60:.0f} minutes on {campaign['date']} on a core of {campaign['cpu']}, commit {campaign['commit'][:12]} (`docs/results/fuzz-campaign.json`). Runs a CPU second are "
              "what one core does when nobody else uses it; *compared* is the share of inputs that reached a comparison.", "",
              "| target | seconds | runs | runs a CPU second | compared | edges | inputs kept |", "|---|---|---|---|---|---|---|"]
     for name, row in campaign["targets"].items():
