@@ -32,7 +32,8 @@ Outcome run(Input input, Depth) {
   const std::string written = harness::write_cases(file.cases);
   const harness::CaseFile again = harness::parse_cases(written);
   if (!again.error.empty()) return finding_of("unreadable_own_text", again.error);
-  if (harness::write_cases(again.cases) != written) return finding_of("round_trip", "written, read and written again, the text differs");
+  if (again.cases != file.cases) return finding_of("round_trip", "written and read again, the cases differ");
+  if (harness::write_cases(again.cases) != written) return finding_of("round_trip_text", "written, read and written again, the text differs");
   return {true, {}, {}};
 }
 

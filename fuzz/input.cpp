@@ -123,7 +123,7 @@ void change_option(RemapCase& c, Random& random) {
     case 6: c.dcp.rank = int32_t(random() % 8); break;
     case 7: c.dcp.interleave = 1 + int32_t(random() % 8); break;
     case 8: c.num_blocks = int64_t(random() % 16); break;
-    case 9: c.schedule.thread_order_seed = random(); break;
+    case 9: (random() % 2 == 0 ? c.schedule.thread_order_seed : c.schedule.cta_order_seed) = random(); break;
     case 10: c.schedule.team_width = random() % 2 == 0 ? 0 : 32 << random() % 4; break;
     case 11: c.schedule.planned_rows = random() % 2 == 0 ? 0 : 1 << random() % 14; break;
     default: c.layout.misalignment[random() % harness::kNumTensors] = uint8_t(random() % 4); break;

@@ -105,6 +105,22 @@ TEST(Shrinker, MovesWhatPointsBehindAHole) {
   EXPECT_GT(num_moved, 3);
 }
 
+// A neighbour by its number is the same as in the row of all, and no number is the case itself.
+TEST(Shrinker, NumbersItsNeighboursBoldestFirst) {
+  RemapCase c;
+  c.req_id = {0};
+  c.block_table = OwnedMatrix::of({{0}});
+  c.token_indices = OwnedMatrix::of({{5}});
+  ASSERT_EQ(num_simpler_cases(c, ShrinkPass::kValues), 4);
+  std::vector<int32_t> positions;
+  for (int i = 0; i < 4; ++i) positions.push_back(simpler_case(c, ShrinkPass::kValues, i).token_indices.at(0, 0));
+  EXPECT_EQ(positions, (std::vector<int32_t>{0, 1, 2, 4}));
+  for (uint64_t index = 0; index < 60; ++index) {
+    const RemapCase drawn = draw_remap(22, index, {.max_topk = 20});
+    for (const RemapCase& neighbour : simpler_cases(drawn)) ASSERT_FALSE(neighbour == drawn) << as_json(drawn);
+  }
+}
+
 TEST(Shrinker, EndsOnEveryProblemEvenWhereEveryNeighbourFails) {
   for (uint64_t index = 0; index < 60; ++index) {
     const Shrunk shrunk = shrink(draw_remap(5, index, {.max_topk = 40}), [](const RemapCase&) { return true; });

@@ -85,6 +85,7 @@ struct FlatRowViewProblem {
   int64_t head_dim = 1;
   int64_t extents[3] = {0, 1, 1};
   int64_t strides[3] = {1, 1, 1};  // elements
+  bool operator==(const FlatRowViewProblem&) const = default;
 };
 
 }  // namespace slotproof::spec

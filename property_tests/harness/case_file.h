@@ -17,22 +17,27 @@ namespace slotproof::harness {
 struct ExpectedRemap {
   OwnedMatrix out;                                  // [T, K]
   std::optional<std::vector<int32_t>> valid_counts;
+  bool operator==(const ExpectedRemap&) const = default;
 };
 struct ExpectedView {
   int64_t num_rows = 0;
   int64_t block_stride_rows = 0;
   std::optional<std::vector<int64_t>> gap_rows;
+  bool operator==(const ExpectedView&) const = default;
 };
 struct ExpectedLocalLengths {
   std::vector<int32_t> local_lengths;
+  bool operator==(const ExpectedLocalLengths&) const = default;
 };
 struct ExpectedRefusal {
   std::optional<spec::Rule> rule;  // absent: any
+  bool operator==(const ExpectedRefusal&) const = default;
 };
 
 struct LocalLengthProblem {
   std::vector<int32_t> lengths;
   spec::RankOwnership dcp;
+  bool operator==(const LocalLengthProblem&) const = default;
 };
 
 // std::monostate: a problem without an expectation, which a counterexample may be.
@@ -50,6 +55,7 @@ struct Case {
   std::string note;
   Problem problem;
   Expectation expected;
+  bool operator==(const Case&) const = default;
 };
 
 struct CaseFile {

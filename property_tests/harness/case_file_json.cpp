@@ -215,7 +215,7 @@ OwnedMatrix rows_of(const Json& value, const std::string& place, int32_t columns
 OwnedMatrix tensor_of(const Json& value, const std::string& place) {
   if (value.is_array()) return rows_of(value, place, 0);
   if (!value.is_object()) fail_expected(place, "a list of rows or {\"storage\": rows, \"columns\": n}", value);
-  const Fields fields(value, place, {"storage", "columns"});
+  const Fields fields(value, place, {"storage", "columns", "row_stride"});
   const auto columns = integer_of<int32_t>(fields.required("columns"), fields.place_of("columns"));
   if (columns < 0) fail(fields.place_of("columns"), "negative: " + std::to_string(columns));
   OwnedMatrix matrix = rows_of(fields.required("storage"), fields.place_of("storage"), columns);
@@ -224,6 +224,12 @@ OwnedMatrix tensor_of(const Json& value, const std::string& place) {
          std::to_string(columns) + " is more than the " + std::to_string(matrix.storage_columns) + " columns of the storage");
   }
   matrix.columns = columns;
+  if (const Json* stride = fields.find("row_stride")) {
+    const std::string stride_place = fields.place_of("row_stride");
+    matrix.storage_columns = integer_of<int32_t>(*stride, stride_place);
+    if (matrix.rows > 0) fail(stride_place, "only a tensor without rows says it; rows have that of their storage");
+    if (matrix.storage_columns < columns) fail(stride_place, std::to_string(matrix.storage_columns) + " is less than the " + std::to_string(columns) + " columns");
+  }
   return matrix;
 }
 

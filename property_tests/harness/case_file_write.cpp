@@ -23,11 +23,13 @@ Ordered rows_json(const OwnedMatrix& matrix) {
   return rows;
 }
 
-// The object form only where a nested list would lose the width.
+// The object form only where a nested list would lose the width or the row stride.
 Ordered tensor_json(const OwnedMatrix& matrix) {
-  const bool is_view = matrix.rows > 0 ? matrix.storage_columns != matrix.columns : matrix.columns != 0;
-  if (!is_view) return rows_json(matrix);
-  return {{"storage", rows_json(matrix)}, {"columns", matrix.columns}};
+  const bool has_hidden_columns = matrix.storage_columns != matrix.columns;
+  if (!has_hidden_columns && (matrix.rows > 0 || matrix.columns == 0)) return rows_json(matrix);
+  Ordered json = {{"storage", rows_json(matrix)}, {"columns", matrix.columns}};
+  if (has_hidden_columns && matrix.rows == 0) json["row_stride"] = matrix.storage_columns;
+  return json;
 }
 
 Ordered dcp_json(const spec::RankOwnership& dcp) {
