@@ -16,9 +16,11 @@ trap 'rm -rf "$seeds"' EXIT
 for folder in "$source"/fuzz/corpus/*/; do
   target="$(basename "$folder")"
   cp "$build/bin/fuzz" "$OUT/fuzz_$target"
-  printf '[libfuzzer]\nmax_len = 4096\nlen_control = 0\ntimeout = 20\n' >"$OUT/fuzz_$target.options"
+  max_len="$(python3 "$source/fuzz/engine.py" --max-length "$target")"
+  printf '[libfuzzer]\nmax_len = %s\nlen_control = 0\ntimeout = 20\n' "$max_len" >"$OUT/fuzz_$target.options"
   mkdir -p "$seeds/$target"
   cp "$folder"/* "$seeds/$target/"
   if [[ -d "$source/fuzz/regressions/$target" ]]; then cp "$source/fuzz/regressions/$target"/* "$seeds/$target/"; fi
+  find "$seeds/$target" -type f -size "+${max_len}c" -delete  # libFuzzer would cut it, and half a case says nothing
   (cd "$seeds/$target" && python3 -m zipfile -c "$OUT/fuzz_${target}_seed_corpus.zip" ./*)
 done

@@ -72,10 +72,12 @@ int run_promote(const PromoteOptions& options) {
   const std::string id = options.id.empty() ? fmt::format("{}-{:08x}", target->name, fuzz::hash_of(input)) : options.id;
 
   const fs::path input_path = fs::path("fuzz") / "regressions" / target->name / id, vector_path = fs::path("property_tests") / "regressions" / (id + ".json");
-  if (fs::exists(options.tree / input_path)) return wrong_usage(input_path.string() + " is there already");
+  for (const fs::path& path : {input_path, vector_path}) {
+    if (fs::exists(options.tree / path)) return wrong_usage(path.string() + " is there already");
+  }
+  // The input comes last: where something fails, the same command can be given again.
   fs::create_directories((options.tree / input_path).parent_path());
   fs::create_directories((options.tree / vector_path).parent_path());
-  fs::copy_file(options.file, options.tree / input_path);
   std::string vector_text = "none: no case file has such a problem";
   if (auto value = target->case_of != nullptr ? target->case_of(input) : std::nullopt) {
     value->id = id;
@@ -87,8 +89,13 @@ int run_promote(const PromoteOptions& options) {
   std::string why = options.why;
   for (char& c : why) c = c == '|' || c == '\n' ? ' ' : c;
   const fs::path index = vector_path.parent_path() / "index.md";
-  if (!append_line(options.tree / index, fmt::format("| `{}` | {} | {} |\n", input_path.string(), vector_text, why)))
+  std::error_code error;
+  if (!append_line(options.tree / index, fmt::format("| `{}` | {} | {} |\n", input_path.string(), vector_text, why))) {
+    fs::remove(options.tree / vector_path, error);
     return wrong_usage(index.string() + " cannot be written");
+  }
+  fs::copy_file(options.file, options.tree / input_path, error);
+  if (error) return wrong_usage(fmt::format("{} cannot be written ({}); take its line out of {} and {} away", input_path.string(), error.message(), index.string(), vector_path.string()));
   fmt::print("{}\n{}\n{}\n", input_path.string(), vector_text, outcome.finding.empty() ? "it holds in this build" : "it still fails: " + outcome.finding);
   return kAllHolds;
 }

@@ -1,14 +1,12 @@
 """One libFuzzer process: its command, what its log says, and what it leaves behind. campaign.py runs many of them."""
 
 import ctypes
-import hashlib
 import os
 import re
-import resource
-import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -35,6 +33,7 @@ def what_is_new(target):
 
 STATUS = re.compile(r"^#(\d+)\s.*?\bcov: (\d+) ft: (\d+) corp: (\d+)/\S+.*?exec/s: (\d+)", re.M)
 TALLY = re.compile(r"^slotproof: runs (\d+) compared (\d+)$", re.M)
+SENT = re.compile(r"^slotproof: sent (\d+) dropped (\d+)$", re.M)
 UNITS = re.compile(r"^stat::number_of_executed_units:\s*(\d+)$", re.M)
 SUMMARY = re.compile(r"^SUMMARY: (.*)$", re.M)
 CHECKED_EXIT = {70: "timeout", 71: "out of memory", 77: "crash"}
@@ -78,11 +77,12 @@ class Slice:
 
     def has_ended(self):
         """Also takes the time that it took of its core: what others did on the machine is not in it."""
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        if self.process.poll() is None:
-            return False
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        self.cpu_seconds += after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        if self.process.returncode is None:
+            pid, status, used = os.wait4(self.process.pid, os.WNOHANG)
+            if pid == 0:
+                return False
+            self.process.returncode = os.waitstatus_to_exitcode(status)
+            self.cpu_seconds = used.ru_utime + used.ru_stime
         return True
 
     def status(self):
@@ -110,6 +110,11 @@ class Slice:
         runs, compared = (int(n) for n in tally[-1]) if tally else (int(units[-1]) if units else 0, None)
         return runs, compared, summary_in(text, self.process.returncode)
 
+    def num_dropped(self):
+        """Of the problems for another back end: those that found no room in the pipe."""
+        sent = SENT.findall(self.log.read_text("utf-8", "replace"))
+        return int(sent[-1][1]) if sent else 0
+
     def new_artifacts(self):
         return sorted(self.artifacts.parent.glob(self.artifacts.name + "*"))
 
@@ -121,60 +126,43 @@ def summary_in(log, code):
     found = SUMMARY.findall(log)
     # libFuzzer's own summary follows that of the target or of a sanitizer; a time limit has no other.
     first = re.sub(r"^\S*Sanitizer: (\S+) (?:\S*/)?([^/ ]+?):(\d+)(?::\d+)?(.*)$", r"\1 at \2:\3\4", found[0]) if found else ""
+    # Of a leak the sanitizer says how much it was, which is another number on every input.
+    first = re.sub(r"\d+ byte\(s\) leaked in \d+ allocation\(s\)", "memory leaked", first)
     return first or CHECKED_EXIT.get(code, f"ended with code {code}")
 
 
-def name_of(content):
-    """As libFuzzer names the inputs of a corpus."""
-    return hashlib.sha1(content).hexdigest()
+class Calls:
+    """Short runs of a fuzzer beside the slices, on any thread. stop() ends those that run and lets no other begin."""
+
+    def __init__(self):
+        self.lock, self.running, self.is_stopped = threading.Lock(), set(), False
+
+    def __call__(self, command, timeout_s, more_environment=None):
+        """(exit code, output); code None where it outlasted its time or was stopped."""
+        with self.lock:
+            if self.is_stopped:
+                return None, ""
+            process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                       env=dict(environment(), **(more_environment or {})), preexec_fn=die_with_parent)
+            self.running.add(process)
+        try:
+            output, code = process.communicate(timeout=timeout_s)[0], process.returncode
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, code = process.communicate()[0], None
+        with self.lock:
+            self.running.discard(process)
+            return None if self.is_stopped else code, output.decode("utf-8", "replace")
+
+    def stop(self):
+        with self.lock:
+            self.is_stopped = True
+            for process in self.running:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
 
 
-def drop_torn_inputs(corpus):
-    """A process killed in the middle of a write leaves a part of an input under the whole one's name. Returns how many."""
-    torn = 0
-    for path in corpus.iterdir() if corpus.is_dir() else []:
-        if re.fullmatch(r"[0-9a-f]{40}", path.name) and name_of(path.read_bytes()) != path.name:
-            path.unlink()
-            torn += 1
-    return torn
-
-
-def call(command, timeout_s):
-    """(exit code, output); code None where it outlasted its time."""
-    try:
-        done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                              env=environment(), timeout=timeout_s, preexec_fn=die_with_parent)
-        return done.returncode, done.stdout.decode("utf-8", "replace")
-    except subprocess.TimeoutExpired as expired:
-        return None, (expired.stdout or b"").decode("utf-8", "replace")
-
-
-def merge(binary, target, sources, place, timeout_s=900):
-    """Replaces the corpus `place` by the fewest inputs that reach what the sources' reach. Returns an error, empty where it went well.
-
-    Killed at any moment it leaves the old corpus or the new one: see finish_swap.
-    """
-    fresh = place.with_name(f".{place.name}-new")
-    shutil.rmtree(fresh, ignore_errors=True)
-    fresh.mkdir(parents=True)
-    code, output = call([binary, "-merge=1", what_is_new(target), f"-max_len={max_length(target)}", fresh] + list(sources), timeout_s)
-    if code != 0:
-        return f"merge of {target} ended with {code}: {output[-400:]}"
-    old = place.with_name(f".{place.name}-old")
-    if place.exists():
-        os.rename(place, old)
-    os.rename(fresh, place)
-    shutil.rmtree(old, ignore_errors=True)
-    return ""
-
-
-def finish_swap(place):
-    """After a kill: the old corpus comes back where the new one had not taken its place."""
-    old = place.with_name(f".{place.name}-old")
-    if old.is_dir() and not place.exists():
-        os.rename(old, place)
-    for left in (old, place.with_name(f".{place.name}-new")):
-        shutil.rmtree(left, ignore_errors=True)
+call = Calls()
 
 
 def fail(text):
@@ -182,9 +170,5 @@ def fail(text):
     return 2
 
 
-def figures_of(record, corpus):
-    """What a campaign says of a target in its summary."""
-    return {"seconds": round(record["seconds"]), "runs": record["runs"], "runs_per_s": round(record["runs"] / max(record["seconds"], 1)),
-            "runs_per_cpu_s": round(record["runs"] / max(record["cpu_seconds"], 1)), "coverage": record["coverage"],
-            "compared_percent": round(100 * record["compared"] / record["judged_runs"], 1) if record["judged_runs"] else None,
-            "corpus": sum(1 for _ in corpus.iterdir())}
+if __name__ == "__main__":  # for the builder of OSS-Fuzz: engine.py --max-length TARGET
+    print(max_length(sys.argv[2]))

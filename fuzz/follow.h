@@ -13,9 +13,10 @@ namespace slotproof::fuzz {
 
 // A message: this header, then `size` bytes of input. At most 4096 bytes in all (PIPE_BUF), which a pipe takes whole or not at all.
 struct FollowHeader {
-  uint16_t target;  // index in targets()
+  uint16_t target;  // index in targets(), or kEndOfProblems
   uint16_t size;
 };
+inline constexpr uint16_t kEndOfProblems = 0xFFFF;  // the campaign is over: the follower ends when it has judged what came before
 inline constexpr size_t kMostFollowed = 4096 - sizeof(FollowHeader);
 
 // The fuzzer's end: the pipe that SLOTPROOF_FUZZ_FOLLOW names.
@@ -23,6 +24,7 @@ class FollowedPipe {
  public:
   FollowedPipe();  // closed where the variable is not set
   void send(const Target& target, Input input);
+  bool is_open() const { return fd_ >= 0; }
   uint64_t num_sent() const { return num_sent_; }
   uint64_t num_dropped() const { return num_dropped_; }
 

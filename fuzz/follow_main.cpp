@@ -3,19 +3,24 @@
 #include "cli/counterexample.h"
 #include "fuzz/compare.h"
 #include "fuzz/follow.h"
+#include "fuzz/input.h"
 #include "property_tests/harness/plugin_worker.h"
+#include "property_tests/harness/replay.h"
 
 #include <CLI/CLI.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <slotproof/plugin.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 namespace slotproof::fuzz {
 namespace {
@@ -39,24 +44,40 @@ class Follower {
 
   std::string accept() { return accepted_.parse(options_.accepted); }
 
-  // One problem by itself, in a worker that may die of it; a finding is shrunk and saved once for each name.
-  void judge_alone(const harness::RemapCase& remap_case, bool is_due) {
+  // The problem of a message as this back end can be asked it; nothing where it cannot. A text may say more than the back end claims to
+  // answer, and hostile arguments are beyond level core.
+  std::optional<FollowedCall> call_of(const FollowHeader& header, Input input) const {
+    if (header.target >= targets().size() || targets()[header.target]->remap_case == nullptr) return std::nullopt;
+    const harness::BackendInfo& info = backend_.info();
+    if (info.level == harness::Level::kCore && (is_case_text(input) || targets()[header.target] == &kArguments)) return std::nullopt;
+    auto remap_case = targets()[header.target]->remap_case(input);
+    if (!remap_case) return std::nullopt;
+    if (!(info.capabilities & SLOTPROOF_CAN_COUNT)) remap_case->counts = false;
+    if (!(info.capabilities & SLOTPROOF_CAN_PROMISE_ORDER) || accepted_.is_order_free()) remap_case->order = spec::Order::kUnspecified;
+    if (!harness::missing_capability(*remap_case, info.capabilities).empty()) return std::nullopt;
+    std::optional<FollowedCall> call(std::in_place, std::move(*remap_case));
+    if (!call->remap_case.edits.empty() && !call->frame.holds_every_element()) return std::nullopt;
+    return call;
+  }
+
+  // One problem by itself, in a worker that may die of it; a finding is shrunk and saved once for each name. `seen`: what is said of one
+  // that holds here though it differed before; empty where it did not.
+  void judge_alone(const harness::RemapCase& remap_case, const std::string& seen) {
     const auto judge = [&](const harness::RemapCase& c) { return harness::judge(backend_, c, {.accepted = &accepted_}); };
     const harness::Verdict verdict = judge(remap_case);
-    if (verdict.is_accepted || (verdict.findings.empty() && !is_due)) return;
-    const std::string name = verdict.findings.empty() ? "only_in_a_batch" : std::string(harness::most_telling(verdict.findings).name());
-    const std::string id = cli::file_stem_of(options_.backend) + "-" + name;
+    if (verdict.is_accepted || (verdict.findings.empty() && seen.empty())) return;
+    const std::string name = verdict.findings.empty() ? seen : name_of(harness::most_telling(verdict.findings));
+    if (!names_.insert(name).second) return;
+    const std::string id = cli::file_stem_of(options_.backend) + "-" + cli::file_stem_of(name);
     const fs::path file = options_.findings / (id + ".json");
-    if (fs::exists(file)) return;
     fs::create_directories(options_.findings);
     if (verdict.findings.empty()) {
-      cli::save_case(file, remap_case, id, "differs from the reference as one of many launches; by itself it holds");
+      cli::save_case(file, remap_case, id, "differs from the reference at first; by itself it holds");
     } else {
       const cli::ShrinkSetting setting{judge, [] { return false; }, options_.findings, id};
       cli::minimize(remap_case, harness::most_telling(verdict.findings), setting);
     }
-    ++num_findings_;
-    fmt::print("FINDING {} {}\n", name, file.string());
+    fmt::print("FINDING\t{}\t{}\n", name, file.string());
     std::fflush(stdout);
   }
 
@@ -84,34 +105,30 @@ class Follower {
         refused = outcome.refused;
       }
       ++num_calls_;
-      if (has_failed || !due[i].agrees(calls[i].frame, refused)) judge_alone(calls[i].remap_case, /*is_due=*/true);
+      if (has_failed || !due[i].agrees(calls[i].frame, refused)) judge_alone(calls[i].remap_case, batch ? "only_in_a_batch" : "only_at_first");
     }
     ++num_batches_;
     return true;
   }
 
-  bool has_findings() const { return num_findings_ > 0; }
+  bool has_findings() const { return !names_.empty(); }
   void say_how_far() const {
-    fmt::print("followed {} in {} batches, {} findings\n", num_calls_, num_batches_, num_findings_);
+    fmt::print("followed {} in {} batches, {} findings\n", num_calls_, num_batches_, names_.size());
     std::fflush(stdout);
   }
 
  private:
+  // Ways to crash are findings of their own, as on the host.
+  static std::string name_of(const harness::Finding& finding) {
+    return finding.violation ? std::string(finding.name()) : fmt::format("{} {}", finding.name(), kind_of_fault(finding.fault));
+  }
+
   const FollowOptions& options_;
   harness::Backend& backend_;
   harness::AcceptedDivergences accepted_;
-  int64_t num_calls_ = 0, num_batches_ = 0, num_findings_ = 0;
+  std::set<std::string> names_;  // of the findings
+  int64_t num_calls_ = 0, num_batches_ = 0;
 };
-
-// The problem of a message, where a back end can run it.
-std::optional<FollowedCall> call_of(const FollowHeader& header, Input input) {
-  if (header.target >= targets().size() || targets()[header.target]->remap_case == nullptr) return std::nullopt;
-  auto remap_case = targets()[header.target]->remap_case(input);
-  if (!remap_case) return std::nullopt;
-  std::optional<FollowedCall> call(std::in_place, std::move(*remap_case));
-  if (!call->remap_case.edits.empty() && !call->frame.holds_every_element()) return std::nullopt;
-  return call;
-}
 
 bool read_all(int fd, void* into, size_t num_bytes) {
   for (size_t done = 0; done < num_bytes;) {
@@ -131,30 +148,34 @@ int follow(const FollowOptions& options, Follower& follower, DeviceBatch* batch)
   std::vector<FollowedCall> calls;
   std::string journal;
   auto said = std::chrono::steady_clock::now();
-  while (true) {
+  for (bool is_ended = false; !is_ended;) {
     pollfd waiting{fd, POLLIN, 0};
     const bool has_message = poll(&waiting, 1, 200) > 0;
     if (has_message) {
       FollowHeader header;
       std::vector<uint8_t> bytes;
       if (!read_all(fd, &header, sizeof header)) return 2;
+      if (header.target == kEndOfProblems) is_ended = true;
       bytes.resize(header.size);
       if (header.size > 0 && !read_all(fd, bytes.data(), bytes.size())) return 2;
-      if (auto call = call_of(header, bytes)) {
+      if (auto call = follower.call_of(header, bytes)) {
         calls.push_back(std::move(*call));
         journal.append(reinterpret_cast<const char*>(&header), sizeof header);
         journal.append(bytes.begin(), bytes.end());
       }
     }
-    if (calls.size() < kCallsInABatch && has_message) continue;
+    if (calls.size() < kCallsInABatch && has_message && !is_ended) continue;
     if (!calls.empty()) std::ofstream(options.journal, std::ios::binary) << journal;
     if (!follower.run(calls, batch)) return kBatchLost;
+    if (!calls.empty()) fs::resize_file(options.journal, 0);
     calls.clear();
     journal.clear();
     if (std::chrono::steady_clock::now() - said < std::chrono::seconds(1)) continue;
     said = std::chrono::steady_clock::now();
     follower.say_how_far();
   }
+  follower.say_how_far();
+  return 0;
 }
 
 // Every input of the folders, each for the target that its folder is called by: corpora and regressions on another back end. Exit code: 0
@@ -168,7 +189,7 @@ int follow_inputs(const FollowOptions& options, Follower& follower, DeviceBatch*
       std::ifstream stream(entry.path(), std::ios::binary);
       const std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(stream), {}};
       const auto index = std::find(targets().begin(), targets().end(), target) - targets().begin();
-      if (auto call = call_of({uint16_t(index), 0}, bytes)) calls.push_back(std::move(*call));
+      if (auto call = follower.call_of({uint16_t(index), 0}, bytes)) calls.push_back(std::move(*call));
       if (calls.size() < kCallsInABatch) continue;
       if (!follower.run(calls, batch)) return kBatchLost;
       calls.clear();
@@ -186,7 +207,7 @@ int judge_journal(const FollowOptions& options, Follower& follower) {
   while (stream.read(reinterpret_cast<char*>(&header), sizeof header)) {
     std::vector<uint8_t> bytes(header.size);
     if (!stream.read(reinterpret_cast<char*>(bytes.data()), header.size) && header.size > 0) break;
-    if (const auto call = call_of(header, bytes)) follower.judge_alone(call->remap_case, /*is_due=*/false);
+    if (const auto call = follower.call_of(header, bytes)) follower.judge_alone(call->remap_case, {});
   }
   return 0;
 }
@@ -201,6 +222,9 @@ int run_follow(const FollowOptions& options) {
     fmt::print("{} {:#x} {}\n", harness::name_of(backend->info().level), backend->info().capabilities, backend->info().description);
     return 0;
   }
+  // The decoders read the same problems out of the same bytes as those of the fuzzers, which were told the same.
+  setenv("SLOTPROOF_FUZZ_LEVEL", harness::name_of(backend->info().level), 1);
+  setenv("SLOTPROOF_FUZZ_CAPABILITIES", std::to_string(backend->info().capabilities).c_str(), 1);
   Follower follower(options, *backend);
   if (const std::string error = follower.accept(); !error.empty()) {
     fmt::print(stderr, "fuzz_follow: {}\n", error);
@@ -222,7 +246,7 @@ int main(int argc, char** argv) {
   CLI::App app("Runs the problems that fuzzers hand on, on another back end", "fuzz_follow");
   app.add_option("--backend", options.backend, "cuda or plugin:PATH")->required();
   app.add_flag("--describe", options.describes, "Print level, capabilities and description of the back end");
-  app.add_option("--pipe", options.pipe, "The named pipe to read from, for ever");
+  app.add_option("--pipe", options.pipe, "The named pipe to read from, to the end of problems");
   app.add_option("--inputs", options.inputs, "Folders of inputs to run in place of a pipe: fuzz/corpus");
   app.add_option("--journal", options.journal, "Where the batch that runs is noted");
   app.add_option("--judge", options.judged, "A journal whose calls are to be judged one by one");

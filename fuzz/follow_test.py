@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The corpora on other back ends, in batches where one works on a device: follow_test.py FUZZ_FOLLOW FAULT_FOLDER."""
+"""The corpora on other back ends, in batches where one works on a device: follow_test.py FUZZ_FOLLOW FAULT_FOLDER
+EXAMPLE_PLUGIN_FOLDER."""
 
 import json
 import re
@@ -10,7 +11,7 @@ import unittest
 from pathlib import Path
 
 CORPORA = Path(__file__).resolve().parent / "corpus"
-FOLLOW = FAULTS = None
+FOLLOW = FAULTS = EXAMPLES = None
 
 
 def follow(backend, findings, *options):
@@ -32,6 +33,15 @@ class Follow(unittest.TestCase):
         self.assertEqual(code, 0, output)
         self.assertGreater(int(re.search(r"followed (\d+) in", output)[1]), 300, output)
 
+    def test_a_plugin_of_level_core_is_asked_nothing_beyond_it(self):
+        code, output = follow(f"plugin:{EXAMPLES}/core_scalar.so", self.findings)
+        self.assertEqual(code, 0, output)
+        self.assertGreater(int(re.search(r"followed (\d+) in", output)[1]), 30, output)
+
+    def test_what_is_accepted_is_no_finding(self):
+        self.assertEqual(follow(f"plugin:{FAULTS}/unstable-prefix.so", self.findings, "--accept", "D10")[0], 0)
+        self.assertEqual(follow(f"plugin:{FAULTS}/unstable-prefix.so", self.findings)[0], 1)
+
     def test_a_planted_fault_is_found_and_shrunk(self):
         code, output = follow(f"plugin:{FAULTS}/num-blocks-ignored.so", self.findings)
         self.assertEqual(code, 1, output)
@@ -48,5 +58,5 @@ class Follow(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    FOLLOW, FAULTS = (Path(a).resolve() for a in sys.argv[1:3])
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+    FOLLOW, FAULTS, EXAMPLES = (Path(a).resolve() for a in sys.argv[1:4])
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:])

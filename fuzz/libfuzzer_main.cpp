@@ -32,8 +32,11 @@ FollowedPipe& follower() {
   return pipe;
 }
 
-// The share of inputs that reached a comparison, for the campaign's summary.
+// The share of inputs that reached a comparison and what a full pipe dropped, for the campaign's summary.
 void print_tally() {
+  if (follower().is_open())
+    std::fprintf(stderr, "slotproof: sent %llu dropped %llu\n", static_cast<unsigned long long>(follower().num_sent()),
+                 static_cast<unsigned long long>(follower().num_dropped()));
   std::fprintf(stderr, "slotproof: runs %llu compared %llu\n", static_cast<unsigned long long>(tally.runs), static_cast<unsigned long long>(tally.compared));
 }
 

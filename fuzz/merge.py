@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import corpora  # noqa: E402
 import engine  # noqa: E402
 from findings import write_atomically  # noqa: E402
 
@@ -33,14 +34,16 @@ def main():
         if (task / "state.json").exists():
             record["runs"] = json.loads((task / "state.json").read_text())["targets"].get(target, {}).get("runs", 0)
         merged = options.shared / "merged" / target
-        engine.finish_swap(merged)
+        corpora.finish_swap(merged)
         sources = [p for p in (merged, task / "corpus" / target) if p.is_dir() and any(p.iterdir())]
         binary = options.build / "bin" / f"fuzz_{target}"
-        record["error"] = engine.merge(binary, target, sources, merged) if sources else "no corpus"
+        record["error"] = corpora.merge(binary, target, sources, merged) if sources else "no corpus"
         record["corpus"] = len(list(merged.iterdir())) if merged.is_dir() else 0
         for finding in sorted(task.glob("findings/*/finding.json")):
             summary["findings"].append(dict(json.loads(finding.read_text()), folder=str(finding.parent)))
         summary["targets"][target] = record
+        if code in (0, 1) and not (task / "summary.json").exists():
+            record["error"] = record["error"] or "the task left no summary"
         is_well = code in (0, 1) and not record["error"]
         print(f"{target}: {record['runs']} runs, {record['corpus']} inputs" + ("" if is_well else f", task ended with {code} {record['error']}"), flush=True)
     for finding in summary["findings"]:

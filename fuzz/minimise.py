@@ -12,6 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import engine  # noqa: E402
+from corpora import what_is_wrong_with  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 BUDGET_BYTES = 500_000
@@ -23,8 +24,10 @@ def minimise(binary, target, sources, committed):
         fresh = Path(scratch) / target
         fresh.mkdir()
         code, output = engine.call([binary, "-set_cover_merge=1", "-use_counters=0", f"-max_len={engine.max_length(target)}", fresh] + sources, 1800)
-        if code != 0 or not any(fresh.iterdir()):
+        if code != 0:
             return f"{target}: the merge ended with {code}: {output[-400:]}"
+        if error := what_is_wrong_with(fresh, sources):
+            return f"{target}: {error}"
         shutil.rmtree(committed, ignore_errors=True)
         committed.mkdir(parents=True)
         for path in sorted(fresh.iterdir()):

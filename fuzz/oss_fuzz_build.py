@@ -6,6 +6,7 @@ Uses clang-19 with the builder's flags, and libc++ where that is installed. Exit
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -32,7 +33,10 @@ def check(out, target):
         return "is not there"
     with tempfile.TemporaryDirectory() as folder:
         zipfile.ZipFile(seeds).extractall(folder)
-        code, output = engine.call([binary, "-runs=0", "-max_len=4096", folder], 300)
+        max_len = re.search(r"^max_len = (\d+)$", (out / f"fuzz_{target}.options").read_text(), re.M)
+        if not max_len or any(path.stat().st_size > int(max_len[1]) for path in Path(folder).iterdir()):
+            return "cuts some of its seeds: max_len"
+        code, output = engine.call([binary, "-runs=0", f"-max_len={max_len[1]}", folder], 300)
         if code != 0:
             return f"fails on its seeds: {output[-500:]}"
         code, output = engine.call([binary, "-runs=200", "-seed=1", "-len_control=0", f"-artifact_prefix={folder}/"], 300)

@@ -63,6 +63,20 @@ class Promote(unittest.TestCase):
         self.assertEqual(code, 0, output)
         self.assertTrue((self.tree / "fuzz" / "regressions" / "flat_row_view" / "a-view").exists())
 
+    def test_an_id_that_another_target_has_is_refused(self):
+        self.assertEqual(self.promote(self.finding("remap-a", bytes(range(64))), "--id", "twice")[0], 0)
+        before = {p: p.read_bytes() for p in self.tree.rglob("*") if p.is_file()}
+        code, output = self.promote(self.finding("arguments-b", bytes(range(1, 65))), "--id", "twice")
+        self.assertEqual(code, 2, output)
+        self.assertIn("property_tests/regressions/twice.json is there already", output)
+        self.assertEqual({p: p.read_bytes() for p in self.tree.rglob("*") if p.is_file()}, before)
+
+    def test_an_input_that_says_nothing_any_more_is_no_regression_that_holds(self):
+        code, output = call(FUZZ_REPLAY, self.finding("remap", b"{ no case").parent)
+        self.assertEqual(code, 1, output)
+        self.assertIn("it says nothing to the target remap", output)
+        self.assertEqual(call(FUZZ_REPLAY, self.tree / "fuzz")[0], 2, "no inputs at all")
+
     def test_wrong_usage_writes_nothing(self):
         path = self.finding("remap-x", b"{ no case")
         self.assertEqual(self.promote(path)[0], 2, "it says nothing to the target")

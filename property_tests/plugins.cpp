@@ -2,6 +2,7 @@
 
 #include "property_tests/call_cases.h"
 #include "property_tests/harness/backend.h"
+#include "property_tests/harness/decoder.h"
 #include "property_tests/harness/plugin_worker.h"
 #include "property_tests/places.h"
 
@@ -62,6 +63,15 @@ TEST(Plugins, ARightOneAgreesWithTheReference) {
   EXPECT_EQ(backend->info().level, Level::kStable);
   EXPECT_EQ(backend->info().capabilities, SLOTPROOF_CAN_ALL);
   expect_agreement(*backend);
+}
+
+TEST(Plugins, OneOfLevelCoreWithoutCapabilitiesIsAskedNothingElse) {
+  const auto backend = example("core_scalar");
+  ASSERT_NE(backend, nullptr);
+  EXPECT_EQ(backend->info().level, Level::kCore);
+  EXPECT_EQ(backend->info().capabilities, 0u);
+  const DecoderOptions drawn{.level = backend->info().level, .capabilities = backend->info().capabilities};
+  for (uint64_t i = 0; i < 500; ++i) ASSERT_EQ(disagreement(*backend, draw_remap(2, i, drawn)), "") << "case " << i;
 }
 
 TEST(Plugins, ACallLargerThanAnyBeforeStillFits) {
