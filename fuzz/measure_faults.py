@@ -11,10 +11,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from findings import write_atomically  # noqa: E402
-
 ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "fuzz"), str(ROOT / "bench")]
+from findings import write_atomically  # noqa: E402
+from provenance import commit, cpu_model  # noqa: E402
 
 
 def names():
@@ -48,11 +48,12 @@ def main():
     options = parser.parse_args()
     records = {r["fault"]: r for r in json.loads(options.out.read_text())["faults"]} if options.out.exists() else {}
     wanted = options.faults or names()
+    where = {"commit": commit(), "cpu": cpu_model()}
     for fault in wanted:
         built = subprocess.run(["cmake", "--build", str(options.build), "--target", f"slotproof_fuzz_fault_{fault}", "--", "--quiet"])
         if built.returncode != 0:
             return 2
-        record = records[fault] = find(options.build, fault, options.limit, options.core)
+        record = records[fault] = dict(find(options.build, fault, options.limit, options.core), **where)
         print(f"{fault}: {record['seconds']} s by {record['target']}: {record['summary']}" if record["found"] else f"{fault}: not found", flush=True)
         order = {name: i for i, name in enumerate(names())}
         kept = sorted((r for r in records.values() if r["fault"] in order), key=lambda r: order[r["fault"]])

@@ -32,6 +32,14 @@ def campaign_page(campaign):
     return lines + [f"- `{f['target']}`: {f['summary']}, after {f['found_after_s']} s" for f in campaign["findings"]]
 
 
+def measured_at(records):
+    """Of which commits the figures are."""
+    commits = {}
+    for record in records:
+        commits.setdefault(record.get("commit", "")[:12] or "one that is not noted", []).append(record)
+    return "Measured at commit " + ", ".join(f"{name} ({len(some)})" for name, some in commits.items()) + "."
+
+
 def faults_page(faults):
     records = faults["faults"]
     found = [r for r in records if r["found"]]
@@ -39,7 +47,7 @@ def faults_page(faults):
     left = [name for name in measure_faults.names() if name not in measured]
     lines = ["", "## Planted faults", "",
              f"Each planted fault in place, `./dev fuzz --empty --jobs 1` over all targets: {len(found)} of {len(records)} found within {faults['limit_s']} s on one core, from an "
-             "empty corpus (`fuzz/measure_faults.py`, `docs/results/fuzz-faults.json`).", "", f"{len(left)} of the {len(measured) + len(left)} planted faults were not measured" + (": " + ", ".join(f"`{name}`" for name in left) if left else "") + ".", "",
+             f"empty corpus (`fuzz/measure_faults.py`, `docs/results/fuzz-faults.json`). {measured_at(records)}", "", f"{len(left)} of the {len(measured) + len(left)} planted faults were not measured" + (": " + ", ".join(f"`{name}`" for name in left) if left else "") + ".", "",
              "| fault | seconds | target | found as |", "|---|---|---|---|"]
     for r in records:
         what = r.get("summary", "").removeprefix("slotproof: ").partition(": ")[2] if r["found"] else "not found"
