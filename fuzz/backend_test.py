@@ -69,10 +69,24 @@ class Backends(CampaignCase):
         self.assertEqual(list(cases.iterdir()), [])
         self.assertEqual((self.folder / "follow-journal").read_bytes(), b"")
 
-    def test_one_that_dies_of_problems_is_started_again_and_told_once(self):
+    def test_what_ends_its_process_is_one_finding(self):
         done = self.follow(f"plugin:{EXAMPLES}/ends_process.so")
         self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertEqual(len(self.findings()), 1, done.stdout)
+        self.assertEqual([finding["summary"] for finding in self.findings()], ["no_fault the plug-in ended its process with exit code #"], done.stdout)
+
+    def test_a_follower_that_dies_is_started_again(self):
+        follower, marker = Path(self.scratch.name) / "follower", Path(self.scratch.name) / "has-died"
+        follower.write_text(f"""#!/bin/sh
+case "$*" in *--pipe*) [ -e {marker} ] && touch {marker}-and-begun-again || {{
+  touch {marker}; {FOLLOW} "$@" & while ! grep -q '^followed [1-9]' {self.folder}/logs/follower.log; do sleep 0.1; done
+  kill -9 $!; exit 9; }} ;; esac
+exec {FOLLOW} "$@"
+""")
+        follower.chmod(0o755)
+        done = self.follow(f"plugin:{FAULTS}/slotproof_host.so", follower=follower, seconds=10)
+        self.assertTrue(marker.with_name("has-died-and-begun-again").exists(), done.stdout)
+        self.assertRegex((self.folder / "logs" / "follower.log").read_text(), r"followed [1-9]", "of the second one")
+        self.assertLessEqual({finding["summary"] for finding in self.findings()}, {"ended with code 9"}, "a batch that was running, by itself without a fault")
 
     def test_one_that_cannot_be_had_is_wrong_usage(self):
         self.assertEqual(self.follow("plugin:no_such.so").returncode, 2)
