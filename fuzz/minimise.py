@@ -5,6 +5,7 @@
 """
 
 import argparse
+import re
 import shutil
 import sys
 import tempfile
@@ -12,21 +13,38 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import engine  # noqa: E402
-from corpora import what_is_wrong_with  # noqa: E402
+from corpora import name_of, what_is_wrong_with  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 BUDGET_BYTES = 500_000
 
 
-def minimise(binary, target, sources, committed):
+def gather(replay, target, sources, folder):
+    """What of the sources is compared: an input that says nothing, whatever it reaches, is no test. Returns an error, empty where it went well."""
+    folder.mkdir()
+    for source in sources:
+        for path in source.iterdir():
+            shutil.copy(path, folder / name_of(path.read_bytes()))
+    code, output = engine.call([replay, target, folder], 1800)
+    if code not in (0, 1) or "FINDING" in output:
+        return f"{target}: the replay ended with {code}: {output[-400:]}"
+    for name in re.findall(r"^NOTHING .*/([0-9a-f]{40}):", output, re.M):
+        (folder / name).unlink()
+    return ""
+
+
+def minimise(build, target, sources, committed):
     """Set cover over edges; how often an edge ran makes corpora four times as large and reaches nothing more."""
     with tempfile.TemporaryDirectory(prefix="slotproof-corpus-") as scratch:
-        fresh = Path(scratch) / target
+        compared, fresh = Path(scratch) / "compared", Path(scratch) / target
+        if error := gather(build / "bin" / "fuzz_replay", target, sources, compared):
+            return error
         fresh.mkdir()
-        code, output = engine.call([binary, "-set_cover_merge=1", "-use_counters=0", f"-max_len={engine.max_length(target)}", fresh] + sources, 1800)
+        code, output = engine.call([build / "bin" / f"fuzz_{target}", "-set_cover_merge=1", "-use_counters=0", f"-max_len={engine.max_length(target)}",
+                                    fresh, compared], 1800)
         if code != 0:
             return f"{target}: the merge ended with {code}: {output[-400:]}"
-        if error := what_is_wrong_with(fresh, sources):
+        if error := what_is_wrong_with(fresh, [compared]):
             return f"{target}: {error}"
         shutil.rmtree(committed, ignore_errors=True)
         committed.mkdir(parents=True)
@@ -50,7 +68,7 @@ def main():
             path.unlink()  # libFuzzer would cut it, and half a case says nothing
         for target in options.targets or engine.TARGETS:
             sources = [p for p in (corpora / target, options.folder / "corpus" / target, Path(seeds) / target) if p.is_dir() and any(p.iterdir())]
-            error = minimise(options.build / "bin" / f"fuzz_{target}", target, sources, corpora / target)
+            error = minimise(options.build, target, sources, corpora / target)
             if error:
                 return engine.fail(error)
             kept = list((corpora / target).iterdir())
