@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """One corpus a target and one list of findings out of the tasks of a cluster's campaign: the job behind fuzz/slurm's array.
 
-SHARED/tasks/TARGET are campaigns; SHARED/merged/TARGET gets the fewest inputs that reach what theirs and the merged ones before reach,
-SHARED/summary.json the rest. Exit: 0 no finding, 1 a finding, 3 a task failed or is missing (what there is was merged all the same).
+SHARED/tasks/TARGET are campaigns; SHARED/merged/TARGET gets the fewest inputs that reach what theirs, the seeds that they began with and
+the merged ones before reach, SHARED/summary.json the rest. Exit: 0 no finding, 1 a finding, 3 a task failed or is missing (what there is was merged all the same).
 """
 
 import argparse
@@ -35,7 +35,7 @@ def main():
             record["runs"] = json.loads((task / "state.json").read_text())["targets"].get(target, {}).get("runs", 0)
         merged = options.shared / "merged" / target
         corpora.finish_swap(merged)
-        sources = [p for p in (merged, task / "corpus" / target) if p.is_dir() and any(p.iterdir())]
+        sources = [p for p in (merged, task / "seeds" / target, task / "corpus" / target) if p.is_dir() and any(p.iterdir())]
         binary = options.build / "bin" / f"fuzz_{target}"
         record["error"] = corpora.merge(binary, target, sources, merged) if sources else "no corpus"
         record["corpus"] = len(list(merged.iterdir())) if merged.is_dir() else 0
