@@ -70,6 +70,18 @@ class Ends(CampaignCase):
         self.assertLess(self.state()["targets"]["tiling"]["slices"], 5, "it is started again after pauses that grow")
         self.assertGreater(self.state()["targets"]["flat_row_view"]["runs"], 0, "the others go on")
 
+    def test_an_artifact_of_a_fuzzer_that_ended_well_is_a_finding_only_where_it_ends_one(self):
+        build = self.folder.with_name("build")
+        (build / "bin").mkdir(parents=True)
+        fuzzer = build / "bin" / "fuzz_tiling"
+        fuzzer.write_text("""#!/bin/sh
+case "$*" in *-artifact_prefix=*) for a in "$@"; do case "$a" in -artifact_prefix=*) echo slow > "${a#*=}slow-unit-1" ;; esac; done; sleep 2 ;; esac
+""")
+        fuzzer.chmod(0o755)
+        done = self.run_campaign("tiling", "--empty", *hours(3), build=build)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(list((self.folder / "incoming").iterdir()), [])
+
     def test_the_tree_may_be_built_anew_while_it_runs(self):
         build = self.folder.with_name("build")
         shutil.copytree(self.build / "bin", build / "bin", symlinks=True)

@@ -67,7 +67,7 @@ class Slice:
         self.log = folder / "logs" / f"{target}-{number}.log"
         command = [str(binary), str(corpus)] + [str(s) for s in seeds] + [
             f"-max_total_time={max(int(seconds), 1)}", f"-artifact_prefix={self.artifacts}", "-print_final_stats=1", f"-seed={seed}",
-            f"-max_len={max_length(target)}", what_is_new(target), "-len_control=0", "-timeout=20", "-rss_limit_mb=3000", "-reload=1",
+            f"-max_len={max_length(target)}", what_is_new(target), "-len_control=0", "-timeout=20", "-report_slow_units=3600", "-rss_limit_mb=3000", "-reload=1",
             "-verbosity=1"]
         self.cpu_seconds = 0.0
         self.is_stopped = False

@@ -101,7 +101,7 @@ class Campaign:
         self.state.add_slice(slice_, time.monotonic() - slice_.begun, runs, compared)
         artifacts = slice_.new_artifacts()
         for artifact in artifacts:
-            self.take(target, artifact, summary or "an artifact without a summary", slice_.log.read_text("utf-8", "replace"))
+            self.take(target, artifact, summary, slice_.log.read_text("utf-8", "replace") if summary else "")
         record["crashes_in_a_row"] = record["crashes_in_a_row"] + 1 if summary else 0
         has_ended_by_itself = bool(summary and not artifacts and not slice_.is_stopped)
         record["ends_in_a_row"] = record["ends_in_a_row"] + 1 if has_ended_by_itself else 0
@@ -128,7 +128,7 @@ class Campaign:
             self.say(error)
 
     def take(self, target, artifact, summary, log):
-        """Judges an artifact beside the slices. Without a summary it is one that a killed campaign left."""
+        """Judges an artifact beside the slices. Without a summary it is one that a killed campaign left, or of a fuzzer that ended well."""
         content = artifact.read_bytes()
         corpora.drop_input([self.corpus(target), self.seeds(target)], content)
         seconds = self.state.seconds()
